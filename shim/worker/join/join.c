@@ -37,9 +37,10 @@ struct kc__join {
 	uint64_t late[LATE_MAX];
 	uint32_t late_count;
 	struct kc__ids *ids;
-	uint64_t awaited, matched; /* slots: now, and so far */
-	struct orphan orphans[ORPHANS_MAX];
-	uint32_t orphan_count;
+	uint64_t awaited, matched;          /* slots: now, and so far */
+	struct orphan orphans[ORPHANS_MAX]; /* a ring, from the one that has waited longest */
+	uint32_t orphan_first, orphan_count;
+	uint32_t looked_for;                      /* so many of the first came before slots were looked at last */
 	struct kc_spans devices[KC__DEVICES_MAX]; /* measured, not decided */
 	int64_t swept_ns;
 	uint64_t dropped_seen;
@@ -376,20 +377,15 @@ static void unmatched(const struct kc__join *join, const struct kc__record *reco
 						       : KC__LAUNCH_CALLS);
 }
 
-/* Of records that come together those with the id of a driver's call choose first: it is of one launch. */
-static void on_record(const struct kc__record *record, void *arg)
+static void match_last(struct kc__join *join, const struct kc__record *record)
 {
-	struct kc__join *join = arg;
+	if (!match(join, record, true))
+		unmatched(join, record);
+}
 
-	if (match(join, record, false))
-		return;
-	/* A copy or memset node's: of a graph, kernels alone are recorded, so none will come. */
-	if (join->orphan_count == ORPHANS_MAX || (!record->is_kernel && record->graph_node)) {
-		if (!match(join, record, true))
-			unmatched(join, record);
-		return;
-	}
-	join->orphans[join->orphan_count++] = (struct orphan){*record, join->driver.now_ns()};
+static struct orphan *orphan_at(struct kc__join *join, uint32_t i)
+{
+	return &join->orphans[(join->orphan_first + i) % ORPHANS_MAX];
 }
 
 /* The launches of most have returned meanwhile. Before the records that have come since: kernels are held by their
@@ -399,9 +395,43 @@ static void match_orphans(struct kc__join *join)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->orphan_count; i++)
-		if (!match(join, &join->orphans[i].record, false))
-			join->orphans[kept++] = join->orphans[i];
-	join->orphan_count = kept;
+		if (!match(join, &orphan_at(join, i)->record, false))
+			*orphan_at(join, kept++) = *orphan_at(join, i);
+	join->orphan_count = join->looked_for = kept;
+}
+
+static void scan(struct kc__join *join);
+
+/* The one that has waited longest gives way, but not before slots have been looked at since it came. */
+static void make_room(struct kc__join *join)
+{
+	if (!join->looked_for) {
+		scan(join);
+		match_orphans(join);
+	}
+	if (join->orphan_count < ORPHANS_MAX)
+		return;
+	match_last(join, &orphan_at(join, 0)->record);
+	join->orphan_first = (join->orphan_first + 1) % ORPHANS_MAX;
+	join->orphan_count--;
+	join->looked_for--;
+}
+
+/* Of records that come together those with the id of a driver's call choose first: it is of one launch. */
+static void on_record(const struct kc__record *record, void *arg)
+{
+	struct kc__join *join = arg;
+
+	if (match(join, record, false))
+		return;
+	/* A copy or memset node's: of a graph, kernels alone are recorded, so none will come. */
+	if (!record->is_kernel && record->graph_node) {
+		match_last(join, record);
+		return;
+	}
+	if (join->orphan_count == ORPHANS_MAX)
+		make_room(join);
+	*orphan_at(join, join->orphan_count++) = (struct orphan){*record, join->driver.now_ns()};
 }
 
 static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patience_ns)
@@ -409,12 +439,14 @@ static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patienc
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < join->orphan_count; i++) {
-		if (match(join, &join->orphans[i].record, true))
+		const struct orphan *orphan = orphan_at(join, i);
+
+		if (match(join, &orphan->record, true))
 			continue;
-		if (now_ns - join->orphans[i].since_ns >= patience_ns)
-			unmatched(join, &join->orphans[i].record);
+		if (now_ns - orphan->since_ns >= patience_ns)
+			unmatched(join, &orphan->record);
 		else
-			join->orphans[kept++] = join->orphans[i];
+			*orphan_at(join, kept++) = *orphan;
 	}
 	join->orphan_count = kept;
 }

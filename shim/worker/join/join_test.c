@@ -363,6 +363,49 @@ static void past_the_bound_records_without_a_launch_are_counted_at_once(void **s
 	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 3);
 }
 
+/* The call has not returned when its record comes, and others wait already. */
+static void past_the_bound_the_oldest_gives_way(void **state)
+{
+	struct kc_slot *slot = call(1, 300);
+
+	(void)state;
+	for (uint32_t i = 0; i < 8192; i++)
+		deliver(i + 1, 200, 300);
+	step_at(1000);
+	deliver(9000, 400, 500);
+	step_at(1000);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+	returns(slot, 9000);
+	step_at(1000);
+	assert_times(slot, 400, 500);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+	launch(1, 2, 100);
+	step_at(1000);
+	assert_int_equal(world.launches_measured, 2);
+	step_at(1 * S + 1000);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1 + 8190);
+}
+
+static void launch_them(void)
+{
+	for (uint32_t i = 0; i < 8192 + 3; i++)
+		launch(1, i + 1, 100);
+	world.before_last = NULL;
+}
+
+/* They are looked at before records are read, and both come faster than that. */
+static void launches_may_be_made_while_records_are_read(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 8192 + 1; i++)
+		deliver(i + 1, 200 + i, 201 + i);
+	world.before_last = launch_them;
+	step_at(20000);
+	step_at(20000);
+	assert_int_equal(world.launches_measured, 8192 + 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 0);
+}
+
 static void a_record_without_times_measures_nothing(void **state)
 {
 	struct kc_slot *slot = launch(1, 7, 100);
@@ -675,6 +718,8 @@ int main(void)
 	    TEST(a_second_record_of_one_launch_is_unmatched),
 	    TEST(what_started_after_the_exit_began_is_not_counted),
 	    TEST(past_the_bound_records_without_a_launch_are_counted_at_once),
+	    TEST(past_the_bound_the_oldest_gives_way),
+	    TEST(launches_may_be_made_while_records_are_read),
 	    TEST(a_record_without_times_measures_nothing),
 	    TEST(a_record_of_before_its_launch_measures_nothing),
 	    TEST(what_cannot_be_measured_is_final_at_once),

@@ -26,7 +26,8 @@ static struct {
 	uint32_t ready, launches_measured, transfers_measured, decided;
 	uint32_t measured_last; /* its correlation id */
 	bool enough_ready;
-	struct kc_load met; /* by the launch that was decided last */
+	void (*before_last)(void); /* of the records is handed over; NULL: nothing */
+	struct kc_load met;        /* by the launch that was decided last */
 } world;
 
 /* In place of tables.c */
@@ -61,8 +62,11 @@ static inline void say(enum kc_message_code code, const char *detail)
 
 static inline void drain(void (*on_record)(const struct kc__record *record, void *arg), void *arg)
 {
-	for (uint32_t i = 0; i < world.record_count; i++)
+	for (uint32_t i = 0; i < world.record_count; i++) {
+		if (world.before_last && i + 1 == world.record_count)
+			world.before_last();
 		on_record(&world.records[i], arg);
+	}
 	world.record_count = 0;
 }
 
