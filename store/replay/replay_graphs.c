@@ -12,7 +12,8 @@ struct kc__recorded_graph {
 	/* Once it is predicted, of each kernel: */
 	struct kc__replay_shape **shapes; /* NULL: it was not stored */
 	struct kc_graph_prediction *predictions;
-	int64_t plain_ns; /* of all, without contention */
+	uint32_t last_predicted; /* kernel, from 1; 0: none is */
+	int64_t plain_ns;        /* of all, without contention */
 	struct kc_graph_whole whole;
 };
 
@@ -129,8 +130,10 @@ static void find_shapes(const struct kc__recorded_graphs *graphs, struct kc__rep
 		size_t kernel = (size_t)(op->sequence - graph->first - 1);
 
 		op->of = graph->shapes[kernel] = kc__replay_shape_of(r, op);
-		if (op->of && op->of->unpredictable == KC_PREDICTED)
+		if (op->of && op->of->unpredictable == KC_PREDICTED) {
 			variants[kernel] = &op->of->engine;
+			graph->last_predicted = (uint32_t)kernel + 1;
+		}
 	}
 }
 
@@ -192,15 +195,6 @@ static void predict(const struct kc__recorded_graph *graph, uint32_t kernel, con
 	};
 }
 
-static uint32_t last_predicted(const struct kc__recorded_graph *graph)
-{
-	uint32_t last = graph->kernels;
-
-	while (last && !(graph->shapes[last - 1] && graph->shapes[last - 1]->unpredictable == KC_PREDICTED))
-		last--;
-	return last;
-}
-
 /* Of a launch in its stream: those with a prediction, and others. *plain_ns: when the next one starts without
  * contention. */
 static int launch(const struct kc__recorded_graph *graph, struct kc__replay_state *r, const struct kc__op *call,
@@ -223,7 +217,7 @@ static int launch(const struct kc__recorded_graph *graph, struct kc__replay_stat
 		op->kept = prediction.kept;
 		kc__replay_keep_said(kc__recorded_of(&r->ops, op), &op->kept);
 	}
-	if (kernel + 1 == last_predicted(graph)) {
+	if (kernel + 1 == graph->last_predicted) {
 		op->ticket = call->ticket;
 		op->plain_ticket = call->plain_ticket;
 	}
