@@ -62,6 +62,7 @@ static int check_header(struct kc_journal_header *h)
 	TERMINATE(h->directory);
 	TERMINATE(h->database);
 	TERMINATE(h->command_line);
+	TERMINATE(h->source);
 	if (h->command_line_bytes > sizeof(h->command_line))
 		h->command_line_bytes = sizeof(h->command_line);
 	return 0;

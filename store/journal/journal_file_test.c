@@ -282,6 +282,8 @@ static void texts_end(void **state)
 	assert_int_equal(kc_journal_open(path, &file), 0);
 	assert_int_equal(strlen(kc_journal_file_header(file)->executable), sizeof(header->executable) - 1);
 	assert_int_equal(strlen(kc_journal_file_header(file)->boot_id), sizeof(header->boot_id) - 1);
+	assert_int_equal(strnlen(kc_journal_file_header(file)->source, sizeof(header->source)),
+			 sizeof(header->source) - 1);
 	assert_int_equal(kc_journal_file_header(file)->command_line_bytes, sizeof(header->command_line));
 	kc_journal_file_close(file);
 	free(bytes);
