@@ -1,4 +1,5 @@
 #include "recovery.h"
+#include "unmade.h"
 #include "store/journal/journal_testing.h"
 #include "store/database/store.h"
 
@@ -222,6 +223,28 @@ static void kernels_of_a_graph_are_launches(void **state)
 			 1);
 	assert_int_equal(number_of("SELECT count(*) FROM stream_call WHERE kind = 9 AND ns = 40 AND known_events = 6"),
 			 2);
+}
+
+/* Their number squared would be a minute. */
+static void many_graphs_take_no_time(void **state)
+{
+	struct {
+		struct kc_graph_entry entry;
+		struct kc_graph_kernel kernel;
+	} graph = {.entry = {.count = 1, .kernels = 1}};
+	struct kc__unmade unmade = {.graphs = NULL};
+	struct kc_slot slot = {.kind = KC_KIND_GRAPH, .part = {.count = 1, .bytes = sizeof(graph)}};
+	clock_t began = clock();
+
+	(void)state;
+	_Static_assert(sizeof(graph) <= sizeof(slot.part.payload), "in one part");
+	for (graph.entry.graph = 1; graph.entry.graph <= 300000; graph.entry.graph++) {
+		memcpy(slot.part.payload, &graph, sizeof(graph));
+		assert_int_equal(kc__unmade_graph(&unmade, &slot), 0);
+	}
+	assert_int_equal(unmade.graph_count, 300000);
+	kc__unmade_free(&unmade);
+	assert_true(clock() - began < 5 * CLOCKS_PER_SEC);
 }
 
 /* They have their slots; what comes behind these is none of the graph's. */
@@ -625,6 +648,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(kernels_of_a_graph_are_launches, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(a_graph_ends_with_its_last_kernel, begin_test, end_test),
+	    cmocka_unit_test(many_graphs_take_no_time),
 	    cmocka_unit_test_setup_teardown(what_was_in_memory_alone_is_dropped, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(transfers_do_so_too, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(one_that_said_goodbye_ended_by_itself, begin_test, end_test),

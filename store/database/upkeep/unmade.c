@@ -7,10 +7,9 @@
 
 static struct kc__known_graph *find(const struct kc__unmade *unmade, uint64_t graph)
 {
-	for (size_t i = unmade->graph_count; i--;)
-		if (unmade->graphs[i].entry.graph == graph)
-			return &unmade->graphs[i];
-	return NULL;
+	uint32_t place = kc_ids_find(&unmade->ids, (int64_t)graph);
+
+	return place ? &unmade->graphs[place - 1] : NULL;
 }
 
 static struct kc__known_graph *add(struct kc__unmade *unmade, const struct kc_graph_entry *entry)
@@ -20,6 +19,8 @@ static struct kc__known_graph *add(struct kc__unmade *unmade, const struct kc_gr
 	if (!more)
 		return NULL;
 	unmade->graphs = more;
+	if (!kc_ids_number(&unmade->ids, (int64_t)entry->graph))
+		return NULL;
 	more += unmade->graph_count++;
 	*more = (struct kc__known_graph){.entry = *entry};
 	return more;
@@ -114,5 +115,6 @@ void kc__unmade_free(struct kc__unmade *unmade)
 	for (size_t i = 0; i < unmade->graph_count; i++)
 		free(unmade->graphs[i].kernels);
 	free(unmade->graphs);
+	kc_ids_free(&unmade->ids);
 	kc_assembler_free(&unmade->assembler);
 }

@@ -5,6 +5,7 @@
 #ifndef KC_UNMADE_H
 #define KC_UNMADE_H
 
+#include "store/common/ids/ids.h"
 #include "store/journal/journal.h"
 
 struct kc__known_graph {
@@ -16,6 +17,7 @@ struct kc__known_graph {
 struct kc__unmade {
 	struct kc__known_graph *graphs;
 	size_t graph_count;
+	struct kc_ids ids; /* of graphs: their places, from 1 */
 	struct kc_assembler assembler;
 	/* A launch whose kernels are awaited in the order of their slots. */
 	const struct kc__known_graph *graph; /* NULL: none */
