@@ -123,7 +123,8 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 	"$kerncast" run -q -o 'secret folder/secret.db' 'secret folder/secretprogram' --rounds 3 >/dev/null
 	sql "INSERT INTO message(id, process, time_ns, severity, code, count, text)
 		SELECT id << 40 | 999, id, 0, 2, 'SECRETLESS', 1, 'no secret at ' || directory FROM process" 'secret folder/secret.db'
-	page --anonymous --exclude secretkernel 'secret folder/secret.db'
+	page --anonymous --exclude secretkernel --process "'secret folder/secretprogram' --rounds 3" --device 'GPU 0 of secret,0' \
+		'secret folder/secret.db'
 	for word in secret rounds saxpy matmul stencil transpose vector_add reduce "$PWD" "$HOME/" "$(hostname)" "$(uname -n)" "$USER"; do
 		[[ -z $word || ${#word} -lt 4 ]] || ! grep -q -F -- "$word" data.json || { echo "$word is left"; return 1; }
 	done
@@ -152,6 +153,12 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 	equal "$(data '$.report.accuracy.n')" 30 "matched"
 	equal "$(data '$.slowdowns')" "" "roll-ups, which are of all launches"
 	equal "$(data '$.slow.measured.launches')" 30 "launches that are judged"
+}
+
+@test "a filter of a trace: its launches count once, whatever is replayed" {
+	"$kerncast" import "$root"/cuda_tests/traces/made/slow_rank_?.json.gz -o trace.db >/dev/null
+	page --process "rank 1" trace.db
+	equal "$(data '$.report.filter.launches') $(data '$.report.filter.of_launches') $(data '$.drawn.of')" "60 240 60"
 }
 
 @test "nothing measured, nothing launched: a page that says so" {

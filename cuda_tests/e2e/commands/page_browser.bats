@@ -77,6 +77,12 @@ nothing_else() { # neither errors nor requests
 	nothing_else
 }
 
+@test "what was asked for is said above the page" {
+	"$kerncast" report --html page.html --device 0 --stream 1 "$PAGES/demo.db"
+	browse page.html 'said=[...document.querySelectorAll(".about")].map(part => part.textContent).find(text => text.startsWith("Filter"))'
+	contains "$(seen said)" "Filter: stream 1; GPU 0: "
+}
+
 by_share() { # the kernels of demo.db, the one that took most time first
 	sql "SELECT group_concat(name, ' ') FROM (SELECT substr(k.name, 1, instr(k.name, '(') - 1) AS name FROM launch l JOIN kernel k ON
 		k.id = l.kernel WHERE run = 2 GROUP BY k.id ORDER BY sum(measured_end_ns - measured_start_ns) DESC)" demo.db

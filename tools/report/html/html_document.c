@@ -12,6 +12,22 @@
 
 static const char left_out[] = "(left out)";
 
+/* Of what was asked for, numbers stay. */
+static void leave_names_out(json_t *filter)
+{
+	static const char *const keys[] = {"kernel", "exclude", "processes", "devices"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		json_t *asked = json_object_get(filter, keys[i]);
+
+		for (size_t k = 0; k < json_array_size(asked); k++)
+			if (json_is_string(json_array_get(asked, k)))
+				json_array_set_new(asked, k, json_string(left_out));
+		if (json_is_string(asked))
+			json_object_set_new(filter, keys[i], json_string(left_out));
+	}
+}
+
 static json_t *report_json(const struct kc__html *page)
 {
 	char shown[PATH_MAX];
@@ -22,14 +38,10 @@ static json_t *report_json(const struct kc__html *page)
 	    .activity = page->activity,
 	    .filter = page->filter,
 	};
-	json_t *out = kc_report_json(&view), *filter = json_object_get(out, "filter");
+	json_t *out = kc_report_json(&view);
 
-	for (size_t i = 0; page->request->anonymous && i < 2; i++) {
-		const char *key = i ? "exclude" : "kernel";
-
-		if (json_is_string(json_object_get(filter, key)))
-			json_object_set_new(filter, key, json_string(left_out));
-	}
+	if (page->request->anonymous)
+		leave_names_out(json_object_get(out, "filter"));
 	return out;
 }
 

@@ -117,18 +117,24 @@ static int is_wanted(const struct kc__html *page)
 
 int kc__html_replay(struct kc__html *page, json_t *document)
 {
-	const struct kc_replay_options options = {
+	struct kc_replay_options options = {
 	    .selection = *page->selection,
-	    .filter = page->filter,
 	    .delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1},
 	    .launch = take_launch,
 	    .arg = page,
 	};
 	struct kc_replay *replay = NULL;
-	int rc = is_wanted(page) ? kc_replay_run(page->store, &options, &replay) : 0;
+	int rc = 0;
 
-	if (rc == 0 && replay)
+	if (!is_wanted(page))
+		return 0;
+	if (page->filter) /* the page's has counted every launch */
+		rc = kc_filter_new(kc_filter_choice_of(page->filter), page->store, &options.filter);
+	if (rc == 0)
+		rc = kc_replay_run(page->store, &options, &replay);
+	if (rc == 0)
 		rc = add_figures(page, replay, document);
 	kc_replay_free(replay);
+	kc_filter_free(options.filter);
 	return rc;
 }

@@ -82,7 +82,7 @@ function filterText(filter) {
 		if (filter[key])
 			said.push(text + JSON.stringify(filter[key]));
 	}
-	for (const [key, text] of [['streams', 'stream '], ['processes', 'process ']]) {
+	for (const [key, text] of [['streams', 'stream '], ['processes', 'process '], ['devices', 'GPU ']]) {
 		if (filter[key])
 			said.push(text + [].concat(filter[key]).join(', '));
 	}
