@@ -20,6 +20,7 @@ struct pid {
 	int64_t device;                                  /* of an operation */
 	uint64_t events;
 	uint32_t process; /* place in kc_import_pids.processes plus 1; 0: not known */
+	int has_calls;    /* of an operation: there are calls of its pid */
 };
 
 struct process {
@@ -136,15 +137,14 @@ static int has_devices(const struct kc_import_pids *p, const struct pid *operati
 	return 0;
 }
 
-static const struct pid *call_of_text(const struct kc_import_pids *p, const struct pid *operation)
+static void find_calls(const struct kc_import_pids *p, struct pid *operation)
 {
 	const struct pid *calls = p->calls.at;
 
-	for (size_t i = 0; i < p->calls.count; i++) {
-		if (!strcmp(calls[i].text, operation->text) && !strcmp(calls[i].rank, operation->rank))
-			return &calls[i];
-	}
-	return NULL;
+	operation->has_calls = 0;
+	for (size_t i = 0; i < p->calls.count; i++)
+		operation->has_calls |=
+		    !strcmp(calls[i].text, operation->text) && !strcmp(calls[i].rank, operation->rank);
 }
 
 static int is_of_device(const struct pid *operation)
@@ -154,18 +154,16 @@ static int is_of_device(const struct pid *operation)
 
 /* A device's number may be the pid of a process, too, which in a container is 1: numbers of devices are pids where
  * each of them has calls. */
-static int has_calls(const struct kc_import_pids *p, const struct pid *operation)
+static int is_process(const struct kc_import_pids *p, const struct pid *operation)
 {
 	const struct pid *operations = p->operations.at;
 
-	if (!call_of_text(p, operation))
-		return 0;
-	for (size_t i = 0; is_of_device(operation) && i < p->operations.count; i++) {
-		if (is_of_device(&operations[i]) && !strcmp(operations[i].rank, operation->rank) &&
-		    !call_of_text(p, &operations[i]))
+	for (size_t i = 0; operation->has_calls && is_of_device(operation) && i < p->operations.count; i++) {
+		if (!operations[i].has_calls && is_of_device(&operations[i]) &&
+		    !strcmp(operations[i].rank, operation->rank))
 			return 0;
 	}
-	return 1;
+	return operation->has_calls;
 }
 
 static void describe(const struct kc_import_pids *p, const struct pid *operation, struct process *out)
@@ -180,7 +178,7 @@ static void describe(const struct kc_import_pids *p, const struct pid *operation
 			 operation->rank);
 		snprintf(out->key, sizeof(out->key), "rank %s", operation->rank);
 	} else if (*operation->text &&
-		   (has_calls(p, operation) || has_devices(p, operation) || (*operation->label && !is_numbered))) {
+		   (is_process(p, operation) || has_devices(p, operation) || (*operation->label && !is_numbered))) {
 		snprintf(out->name, sizeof(out->name), "%s", is_number ? "" : operation->text);
 		snprintf(out->key, sizeof(out->key), "pid %s", operation->text);
 	} else {
@@ -299,6 +297,8 @@ int kc_import_pids_settle(struct kc_import_pids *p, struct kc_stage *stage, stru
 	struct pid *operations = p->operations.at;
 	int rc = 0;
 
+	for (size_t i = 0; i < p->operations.count; i++)
+		find_calls(p, &operations[i]);
 	for (size_t i = 0; rc == 0 && i < p->operations.count; i++)
 		rc = place_operation(p, &operations[i]);
 	if (rc)
