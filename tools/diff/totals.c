@@ -1,0 +1,158 @@
+#include "totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct side_sum {
+	double launches, ns;
+};
+
+struct shape_sum {
+	struct side_sum of[KC_SIDES][KC_COMPANIES];
+	struct side_sum compared[KC_SIDES][KC_COMPANIES];
+	double more_ns; /* by more or fewer of the launches that are compared, at OLD's durations */
+};
+
+struct adding {
+	const struct kc_measured_names *names;
+	const struct kc_diff_units *units;
+	struct shape_sum *sums; /* by shape */
+	struct kc_diff *out;
+};
+
+static const struct kc_diff_item *items_of(const struct kc_diff_units *units, int side)
+{
+	return units->items[side].at;
+}
+
+static struct side_sum sum_of(const struct side_sum *companies)
+{
+	struct side_sum sum = {0};
+
+	for (int i = 0; i < KC_COMPANIES; i++) {
+		sum.launches += companies[i].launches;
+		sum.ns += companies[i].ns;
+	}
+	return sum;
+}
+
+/* What it cost that other launches were overlapped, at OLD's durations. */
+static double company_cost(const struct shape_sum *shape, double old_mean)
+{
+	double ns = 0;
+
+	for (int i = 0; i < KC_COMPANIES; i++) {
+		const struct side_sum *was = shape->of[KC_OLD] + i, *is = shape->of[KC_NEW] + i;
+		double mean = was->launches > 0  ? was->ns / was->launches
+			      : is->launches > 0 ? is->ns / is->launches
+						 : 0;
+
+		ns += is->launches * (mean - old_mean);
+	}
+	return ns;
+}
+
+static double more_cost(struct side_sum old, struct side_sum new)
+{
+	if (old.launches <= 0 || new.launches <= 0)
+		return new.ns - old.ns;
+	return (new.launches - old.launches) * old.ns / old.launches;
+}
+
+static struct side_sum less(struct side_sum all, struct side_sum some)
+{
+	struct side_sum rest = {all.launches - some.launches, all.ns - some.ns};
+
+	/* Means over runs are not exact. */
+	return rest.launches > 1e-6 ? rest : (struct side_sum){0};
+}
+
+/* Parts of the difference that a shape makes which have other reasons than its launches' durations. */
+static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *kernel)
+{
+	struct side_sum old = sum_of(shape->of[KC_OLD]), new = sum_of(shape->of[KC_NEW]);
+	double company = 0;
+
+	if (old.launches > 0 && new.launches > 0)
+		company = company_cost(shape, old.ns / old.launches);
+	kernel->company_ns += company;
+	kernel->mix_ns += shape->more_ns - company;
+	for (int i = 0; i < KC_COMPANIES; i++)
+		kernel->mix_ns += more_cost(less(shape->of[KC_OLD][i], shape->compared[KC_OLD][i]),
+					    less(shape->of[KC_NEW][i], shape->compared[KC_NEW][i]));
+}
+
+static uint8_t company_of(const struct kc_diff_units *units, const struct kc_diff_unit *unit)
+{
+	return items_of(units, KC_NEW)[units->order[KC_NEW][unit->first[KC_NEW]]].company;
+}
+
+static struct side_sum sum_of_unit(const struct adding *c, const struct kc_diff_unit *unit, int side)
+{
+	double runs = side == KC_OLD ? c->out->old_runs : 1;
+	struct side_sum sum = {0};
+
+	for (uint32_t i = unit->first[side]; i < unit->first[side] + unit->count[side]; i++) {
+		const struct kc_diff_item *item = items_of(c->units, side) + c->units->order[side][i];
+
+		sum.launches += item->count / runs;
+		sum.ns += item->ns * item->count / runs;
+	}
+	return sum;
+}
+
+static void add_up_units(const struct adding *c)
+{
+	for (size_t u = 0; u < c->units->count; u++) {
+		const struct kc_diff_unit *unit = c->units->at + u;
+		struct shape_sum *shape = c->sums + unit->shape;
+		uint8_t company = company_of(c->units, unit);
+		struct side_sum sums[KC_SIDES];
+
+		for (int side = 0; side < KC_SIDES; side++) {
+			sums[side] = sum_of_unit(c, unit, side);
+			shape->compared[side][company].launches += sums[side].launches;
+			shape->compared[side][company].ns += sums[side].ns;
+		}
+		shape->more_ns += more_cost(sums[KC_OLD], sums[KC_NEW]);
+	}
+}
+
+static void add_up(const struct adding *c)
+{
+	for (int side = 0; side < KC_SIDES; side++) {
+		double runs = side == KC_OLD ? c->out->old_runs : 1;
+
+		for (size_t i = 0; i < c->units->items[side].count; i++) {
+			const struct kc_diff_item *item = items_of(c->units, side) + i;
+			struct side_sum *sum = &c->sums[item->shape].of[side][item->company];
+
+			sum->launches += item->count / runs;
+			sum->ns += item->ns * item->count / runs;
+		}
+	}
+	add_up_units(c);
+	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++) {
+		struct kc_diff_kernel *kernel = c->out->kernels + kc_measured_shape(c->names, shape)->kernel;
+
+		explain_sum(c->sums + shape, kernel);
+		for (int side = 0; side < KC_SIDES; side++) {
+			struct side_sum sum = sum_of(c->sums[shape].of[side]);
+
+			kernel->launches[side] += sum.launches;
+			kernel->total_ns[side] += sum.ns;
+			c->out->total_ns[side] += sum.ns;
+		}
+	}
+}
+
+int kc_diff_add_up(const struct kc_measured_names *names, const struct kc_diff_units *units, struct kc_diff *out)
+{
+	struct adding a = {names, units, calloc(names->shapes.count + 1, sizeof(*a.sums)), out};
+
+	if (!a.sums)
+		return -ENOMEM;
+	add_up(&a);
+	free(a.sums);
+	return 0;
+}
