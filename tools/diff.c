@@ -329,6 +329,8 @@ const struct kc_command kc_command_diff = {
 	"and more than chance explains: of all kernels that are reported, 5 % at most are reported by chance, on\n"
 	"average.\n"
 	"The last lines say how large a change would have been found.\n"
+	"A kernel that did not change as a whole is compared again on each process that has a name of its own, the\n"
+	"same one in both runs: the rank, label or file of an imported process, the command line of a live one.\n"
 	"Several OLD runs also tell how much runs of the same program differ; one run against one cannot tell that.\n"
 	".Pp\n"
 	"The time lost by a kernel is that of its launches in NEW over what they took in OLD.\n"

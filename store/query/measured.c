@@ -6,6 +6,7 @@
 #include "store/database/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,10 @@ void kc_measured_names_free(struct kc_measured_names *names)
 	free(names->shapes.at);
 	free(names->kernel_places.at);
 	free(names->forms.at);
+	for (size_t i = 0; i < names->processes.count; i++)
+		free(((char **)names->processes.at)[i]);
+	free(names->processes.at);
+	kc_intern_free(&names->process_ids);
 	kc_intern_free(&names->form_ids);
 	kc_intern_free(&names->kernel_ids);
 	kc_intern_free(&names->shape_ids);
@@ -149,6 +154,23 @@ int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangl
 	return rc;
 }
 
+int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out)
+{
+	const struct kc_measured_kernel *whole = kc_measured_kernel(names, kernel);
+	char *mangled = strdup(whole->mangled), *name = NULL;
+	uint32_t number = 0;
+
+	if (asprintf(&name, "%s on %s", whole->name,
+		     process ? ((char *const *)names->processes.at)[process - 1] : "other processes") < 0)
+		name = NULL;
+	if (mangled && name)
+		number = add_kernel(names, mangled, name);
+	free(mangled);
+	free(name);
+	*out = number - 1;
+	return number ? 0 : -ENOMEM;
+}
+
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out)
 {
 	uint32_t number = kc_intern(&names->shape_ids, 's', shape, sizeof(*shape));
@@ -185,6 +207,7 @@ struct reader {
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
 	int64_t started_ns, clock;     /* of the process that is being read */
+	uint16_t process;              /* likewise: as in kc_measured_launch */
 	struct kc__list shapes;        /* struct shape, by the numbers of shape_ids less 1 */
 	struct kc_ids local_arguments; /* of the process that is being read */
 	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
@@ -336,6 +359,7 @@ static int add_launch(struct reader *r, int64_t process)
 	launch->shape = (uint32_t)shape.place;
 	launch->arguments = arguments_of(r, r->launches, 4);
 	launch->ns = (is_match || r->moments) && ns > 0 && ns <= KC_MEASURED_MAX_NS ? ns : 0;
+	launch->process = r->process;
 	launch->overlap =
 	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
 	if (sqlite3_column_type(r->launches, 1) != SQLITE_NULL) {
@@ -344,6 +368,24 @@ static int add_launch(struct reader *r, int64_t process)
 			return -ENOMEM;
 	}
 	return r->moments ? add_moment(r, is_match) : 0;
+}
+
+static int name_process(struct reader *r, const char *name)
+{
+	uint32_t number;
+	char **kept;
+
+	r->process = 0;
+	if (!*name)
+		return 0;
+	number = kc_intern(&r->names->process_ids, 'p', name, strlen(name));
+	if (number > r->names->processes.count) {
+		kept = kc__list_add(&r->names->processes, sizeof(*kept));
+		if (!kept || !(*kept = strdup(name)))
+			return -ENOMEM;
+	}
+	r->process = number <= UINT16_MAX ? (uint16_t)number : 0;
+	return number ? 0 : -ENOMEM;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -359,8 +401,10 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	r->arguments.count = 0;
 	r->started_ns = sqlite3_column_int64(process, 1);
 	r->clock = sqlite3_column_int64(process, 2);
-	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
-			read_arguments, r);
+	rc = name_process(r, text_or_empty(process, 3));
+	if (rc == 0)
+		rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
+				read_arguments, r);
 	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
 	sqlite3_bind_int64(r->launches, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
 	step = SQLITE_DONE;
@@ -420,8 +464,10 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 						  -1, &r.shape, NULL));
 	if (rc == 0)
 		rc = kc__select(s, &only,
-				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id) FROM process"
-				" WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id),"
+				" iif(count(*) OVER (PARTITION BY command_line) = 1, command_line, NULL)"
+				" FROM process p WHERE run BETWEEN ?1 AND ?2 AND EXISTS (SELECT 1 FROM launch_row"
+				" WHERE id BETWEEN p.id << 40 AND p.id << 40 | 1099511627775) ORDER BY id",
 				read_process, &r);
 	run->streams = r.stream_ids.count;
 	sqlite3_finalize(r.launches);

@@ -6,6 +6,10 @@
  *   kc_measured_run     a run's launches, in the order of their calls, and on request
  *                       when and where each of them ran
  *
+ * Processes are the same one in several runs if they have the same name, which no
+ * other process that launched kernels has in its run: the rank, label or file of
+ * an imported one, the command line of a live one.
+ *
  * A kernel is known by its mangled name, so that it is the same one after its
  * program was built anew. A trace may tell the readable name alone: that is the
  * kernel of a mangled name, or of another demangler's text, with the same form
@@ -50,6 +54,8 @@ struct kc_measured_names {
 	struct kc__list forms;         /* struct kc_measured_form, by their numbers less 1 */
 	struct kc_intern argument_ids; /* of texts */
 	struct kc_intern model_ids;    /* of names of GPUs */
+	struct kc_intern process_ids;
+	struct kc__list processes; /* char *: their names, by their numbers less 1 */
 };
 
 struct kc_measured_launch {
@@ -57,6 +63,7 @@ struct kc_measured_launch {
 	uint32_t shape;     /* of kc_measured_names.shapes */
 	uint32_t arguments; /* number of their text; 0: not known */
 	uint32_t stream;    /* within the run, from 1, all processes together; 0: not known */
+	uint16_t process;   /* of kc_measured_names.processes, from 1; 0: it has no name of its own */
 	uint8_t overlap;    /* enum kc_overlap */
 };
 
@@ -84,6 +91,8 @@ const struct kc_measured_shape *kc_measured_shape(const struct kc_measured_names
 /* The number of a kernel, or of a launch shape, which gets one if it has none. 0 or -ENOMEM. */
 int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangled, const char *name, uint32_t *out);
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out);
+/* A new kernel, for the launches of another one on a process; 0: on all that are not told apart. 0 or -ENOMEM. */
+int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out);
 void kc_measured_names_free(struct kc_measured_names *names);
 
 /* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are

@@ -1,4 +1,5 @@
 #include "compare.h"
+#include "by_process.h"
 #include "replaced.h"
 #include "totals.h"
 
@@ -14,6 +15,7 @@
 struct comparing {
 	const struct kc_measured_names *names;
 	const struct kc_diff_limits *limits;
+	double families; /* of comparisons that share the false discoveries */
 	struct kc_diff_units units;
 	struct kc_diff *out; /* its kernels are by number until they are sorted */
 };
@@ -196,7 +198,7 @@ static int adjust(struct comparing *c)
 			order[n++] = c->out->kernels + i;
 	qsort(order, n, sizeof(*order), by_p);
 	for (size_t i = n; i-- > 0;) {
-		least = fmin(least, order[i]->p * (double)n / (double)(i + 1));
+		least = fmin(least, order[i]->p * c->families * (double)n / (double)(i + 1));
 		order[i]->q = least;
 	}
 	free(order);
@@ -235,10 +237,10 @@ static uint32_t decide_shapes(struct comparing *c, struct kc_diff_kernel *kernel
 	return changed;
 }
 
-static void decide_compared(struct comparing *c, struct kc_diff_kernel *kernel)
+static void decide(struct comparing *c, struct kc_diff_kernel *kernel)
 {
 	struct kc_diff_estimate *e = &kernel->estimate;
-	double p = KC_DIFF_FALSE / (double)c->out->compared / (kernel->shapes > 1 ? 2 : 1);
+	double p = KC_DIFF_FALSE / c->families / (double)c->out->compared / (kernel->shapes > 1 ? 2 : 1);
 	int is_whole = is_past(c, e) && kc_diff_p(e, margin_of(c, e)) <= KC_DIFF_FALSE;
 	uint32_t changed;
 
@@ -252,33 +254,6 @@ static void decide_compared(struct comparing *c, struct kc_diff_kernel *kernel)
 				show(kernel, &c->out->shapes[kernel->first_shape + i].estimate);
 	if (kernel->q <= KC_DIFF_FALSE && (is_whole || changed))
 		kernel->what = kernel->lost_ns > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
-}
-
-/* sides: of the kernel, as of a shape. */
-static void decide(struct comparing *c, struct kc_diff_kernel *kernel, uint8_t sides)
-{
-	if (sides == 1 << KC_NEW)
-		kernel->what = KC_DIFF_NEW;
-	else if (sides == 1 << KC_OLD)
-		kernel->what = KC_DIFF_GONE;
-	else
-		kernel->what = kernel->estimate.enough ? KC_DIFF_SAME : KC_DIFF_FEW;
-	if (kernel->estimate.enough)
-		decide_compared(c, kernel);
-}
-
-static int decide_all(struct comparing *c)
-{
-	uint8_t *sides = calloc(c->out->count + 1, 1);
-
-	if (!sides)
-		return -ENOMEM;
-	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++)
-		sides[kc_measured_shape(c->names, shape)->kernel] |= c->units.sides_of[shape];
-	for (size_t i = 0; i < c->out->count; i++)
-		decide(c, c->out->kernels + i, sides[i]);
-	free(sides);
-	return 0;
 }
 
 static void sum_up(struct kc_diff *out)
@@ -349,39 +324,148 @@ static void sort_kernels(struct kc_diff *out)
 	kc_diff_sort(out, KC_SORT_LOST);
 }
 
-int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
-		    const struct kc_diff_limits *limits, struct kc_diff *out)
+/* What is known of kernels before any change is looked for. */
+static int note_sides(struct comparing *c)
 {
-	struct comparing c = {.names = names, .limits = limits, .out = out};
-	int rc = kc_diff_units_make(names, inputs, &c.units);
+	uint8_t *sides = calloc(c->out->count + 1, 1);
 
-	*out = (struct kc_diff){.old_runs = inputs[KC_OLD].baseline ? 1 : (uint32_t)inputs[KC_OLD].count};
-	out->kernels = calloc(names->kernels.count + 1, sizeof(*out->kernels));
-	out->count = names->kernels.count;
-	if (!out->kernels)
+	if (!sides)
+		return -ENOMEM;
+	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++)
+		sides[kc_measured_shape(c->names, shape)->kernel] |= c->units.sides_of[shape];
+	for (size_t i = 0; i < c->out->count; i++) {
+		struct kc_diff_kernel *kernel = c->out->kernels + i;
+
+		if (sides[i] == 1 << KC_NEW)
+			kernel->what = KC_DIFF_NEW;
+		else if (sides[i] == 1 << KC_OLD)
+			kernel->what = KC_DIFF_GONE;
+		else
+			kernel->what = kernel->estimate.enough ? KC_DIFF_SAME : KC_DIFF_FEW;
+	}
+	free(sides);
+	return 0;
+}
+
+/* Everything about the kernels but which of them changed. */
+static int measure(struct comparing *c, const struct kc_diff_input inputs[KC_SIDES])
+{
+	int rc = kc_diff_units_make(c->names, inputs, &c->units);
+
+	*c->out = (struct kc_diff){.old_runs = inputs[KC_OLD].baseline ? 1 : (uint32_t)inputs[KC_OLD].count};
+	c->out->kernels = calloc(c->names->kernels.count + 1, sizeof(*c->out->kernels));
+	c->out->count = c->names->kernels.count;
+	if (!c->out->kernels)
 		rc = -ENOMEM;
-	for (uint32_t i = 0; rc == 0 && i < out->count; i++)
-		out->kernels[i] = (struct kc_diff_kernel){.kernel = i, .replaced = KC_DIFF_NOWHERE};
+	for (uint32_t i = 0; rc == 0 && i < c->out->count; i++)
+		c->out->kernels[i] = (struct kc_diff_kernel){.kernel = i, .replaced = KC_DIFF_NOWHERE};
 	if (rc == 0)
-		rc = kc_diff_add_up(names, &c.units, out);
+		rc = kc_diff_add_up(c->names, &c->units, c->out);
 	if (rc == 0)
-		rc = estimate_all(&c);
+		rc = estimate_all(c);
 	if (rc == 0)
-		rc = pool(&c);
+		rc = pool(c);
+	return rc == 0 ? note_sides(c) : rc;
+}
+
+static int judge(struct comparing *c)
+{
+	int rc;
+
+	for (size_t i = 0; i < c->out->count; i++)
+		finish_kernel(c, c->out->kernels + i);
+	rc = adjust(c);
+	for (size_t i = 0; rc == 0 && i < c->out->count; i++)
+		if (c->out->kernels[i].estimate.enough)
+			decide(c, c->out->kernels + i);
+	return rc;
+}
+
+/* --- kernels on one process */
+
+/* Leaves the parts of kernels that did not change to be judged. */
+static void leave_out(struct kc_diff *parts, const struct kc_diff_by_process *by_process, const struct kc_diff *whole)
+{
+	for (uint32_t i = 0; i < parts->count; i++)
+		if (i < by_process->first || whole->kernels[kc_diff_whole(by_process, i)].what != KC_DIFF_SAME)
+			parts->kernels[i].estimate.enough = 0;
+}
+
+/* Puts parts in the place of the kernels that changed on a process. */
+static int take_parts(struct kc_diff *out, const struct kc_diff *parts, const struct kc_diff_by_process *by_process)
+{
+	const uint32_t first = by_process->first;
+	uint8_t *changed = calloc(first + 1, 1);
+	struct kc_diff_kernel *kernels = reallocarray(out->kernels, parts->count + 1, sizeof(*kernels));
+	struct kc_diff_shape *shapes =
+	    reallocarray(out->shapes, out->shape_count + parts->shape_count + 1, sizeof(*shapes));
+
+	out->kernels = kernels ? kernels : out->kernels;
+	out->shapes = shapes ? shapes : out->shapes;
+	if (!changed || !kernels || !shapes) {
+		free(changed);
+		return -ENOMEM;
+	}
+	memcpy(shapes + out->shape_count, parts->shapes, parts->shape_count * sizeof(*shapes));
+	memcpy(kernels + first, parts->kernels + first, (parts->count - first) * sizeof(*kernels));
+	for (uint32_t i = first; i < parts->count; i++) {
+		kernels[i].first_shape += (uint32_t)out->shape_count;
+		changed[kc_diff_whole(by_process, i)] |= (uint8_t)is_reported(kernels + i);
+	}
+	out->count = out->compared = 0;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		if (changed[kc_diff_whole(by_process, i)] != (i >= first))
+			continue;
+		out->compared += kernels[i].estimate.enough != 0;
+		kernels[out->count++] = kernels[i];
+	}
+	out->shape_count += parts->shape_count;
+	free(changed);
+	return 0;
+}
+
+static int compare_parts(const struct comparing *whole, const struct kc_diff_by_process *by_process)
+{
+	struct kc_diff of_parts = {0};
+	struct comparing parts = {
+	    .names = whole->names, .limits = whole->limits, .families = whole->families, .out = &of_parts};
+	int rc = measure(&parts, by_process->inputs);
+
+	kc_diff_units_free(&parts.units);
 	if (rc == 0) {
-		for (size_t i = 0; i < out->count; i++)
-			finish_kernel(&c, out->kernels + i);
-		rc = adjust(&c);
+		leave_out(&of_parts, by_process, whole->out);
+		rc = judge(&parts);
 	}
 	if (rc == 0)
-		rc = decide_all(&c);
+		rc = take_parts(whole->out, &of_parts, by_process);
+	whole->out->on_processes = of_parts.compared;
+	kc_diff_free(&of_parts);
+	return rc;
+}
+
+int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
+		    const struct kc_diff_limits *limits, struct kc_diff *out)
+{
+	struct comparing c = {.names = names, .limits = limits, .families = 1, .out = out};
+	struct kc_diff_by_process by_process = {0};
+	int rc = measure(&c, inputs);
+
+	if (rc == 0 && !inputs[KC_OLD].baseline)
+		rc = kc_diff_by_process(names, inputs, &by_process);
+	if (by_process.wholes.count)
+		c.families = 2;
+	if (rc == 0)
+		rc = judge(&c);
 	if (rc == 0 && !inputs[KC_OLD].baseline)
 		rc = kc_diff_replaced(names, &c.units, out);
+	kc_diff_units_free(&c.units);
+	if (rc == 0 && by_process.wholes.count)
+		rc = compare_parts(&c, &by_process);
 	if (rc == 0) {
 		sum_up(out);
 		sort_kernels(out);
 	}
-	kc_diff_units_free(&c.units);
+	kc_diff_by_process_free(&by_process);
 	return rc;
 }
 

@@ -9,6 +9,11 @@
  * changed. A kernel's p is that of all its launches together, or that of its
  * launch shapes (Simes, 1986), the smaller one, times two.
  *
+ * A kernel that did not change and ran on several processes is compared again on
+ * each of them, as kernels of their own (by_process.h), which stay in its place where
+ * one of them changed. Half of the false discoveries may then be kernels, half kernels
+ * on one process. A baseline knows no processes.
+ *
  * The difference between the two sides is the sum of what struct kc_diff_sums names.
  */
 #ifndef KC_DIFF_COMPARE_H
@@ -77,7 +82,8 @@ struct kc_diff {
 	size_t count;
 	struct kc_diff_shape *shapes;
 	size_t shape_count;
-	size_t compared; /* kernels */
+	size_t compared;     /* kernels */
+	size_t on_processes; /* comparisons of kernels on one process */
 	struct kc_diff_sums sums;
 	double total_ns[KC_SIDES];
 	uint32_t old_runs;
@@ -86,8 +92,8 @@ struct kc_diff {
 	struct kc_diff_pooled pooled;
 };
 
-/* 0 or -ENOMEM. *out is to be freed either way. */
-int kc_diff_compare(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
+/* Adds kernels on one process to the names. 0 or -ENOMEM. *out is to be freed either way. */
+int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
 		    const struct kc_diff_limits *limits, struct kc_diff *out);
 /* Puts the kernels in another order, slower and faster ones first all the same. */
 void kc_diff_sort(struct kc_diff *diff, enum kc_sort by);

@@ -152,6 +152,7 @@ json_t *kc_diff_document(const struct kc_diff_view *view)
 	set(out, "filter", filter_json(view));
 	set(out, "sums", sums_json(diff));
 	set(out, "compared_kernels", json_integer((json_int_t)diff->compared));
+	set(out, "compared_on_processes", json_integer((json_int_t)diff->on_processes));
 	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));
 	set(out, "changes", kernels_json(view, 1u << KC_DIFF_SLOWER | 1u << KC_DIFF_FASTER));
 	set(out, "new", kernels_json(view, 1u << KC_DIFF_NEW));

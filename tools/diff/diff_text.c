@@ -317,6 +317,10 @@ static void print_power(const struct kc_diff_view *view)
 	       kc_format_percent(tells_ns / diff->total_ns[KC_NEW] * 100, share));
 	if (tells < diff->compared)
 		puts("The others vary too much, or are too short for it.");
+	if (diff->on_processes)
+		printf(
+		    "Kernels that several processes launched were compared on each of them, too: %zu comparison%s.\n",
+		    diff->on_processes, diff->on_processes == 1 ? "" : "s");
 	if (few)
 		printf(
 		    "%zu kernel%s too few measured launches that come after the same ones in both (at least %.0f).\n",

@@ -150,6 +150,117 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	contains "$(<diff.out)" "DIFFERENT DEVICES: OLD ran on Simulated NVIDIA A100-SXM4-40GB, NEW on Simulated NVIDIA H200"
 }
 
+# --- processes
+
+made=$root/cuda_tests/traces/made
+
+# On the second of four ranks all 100 launches of gemm take 45 us in place of 30: 1,500 us. The first two of a process
+# come after other launches than the rest, and are not compared.
+@test "slower on one of four ranks: which one, and status 3 with --fail" {
+	"$kerncast" import "$made"/slower_since_old_rank_?.json.gz -o old.db >/dev/null
+	"$kerncast" import "$made"/slower_since_new_rank_?.json.gz -o new.db >/dev/null
+	keep failed "$kerncast" diff --fail --json old.db new.db
+	equal "$(<failed.status)" 3 "exit status"
+	cp failed.out diff.json
+	"$root/scripts/check-schemas" diff.json
+	equal "$(of_diff "(SELECT group_concat((value ->> 'name') || ' ' || (value ->> 'what')) FROM json_each(j, '\$.changes'))")" \
+		"gemm on rank 1 slower" "changes"
+	within "$(of_diff "j ->> '\$.changes[0].lost_ns'")" 1455000 1515000 "ns lost"
+	within "$(of_diff "j -> 'sums' ->> 'difference_ns'")" 1485000 1515000 "ns of difference"
+	equal "$(of_diff "j ->> 'compared_on_processes'")" 4 "comparisons on single processes"
+	"$kerncast" diff old.db new.db >diff.out
+	contains "$(<diff.out)" "1 kernel slower"
+	contains "$(<diff.out)" "gemm on rank 1"
+	contains "$(<diff.out)" "Kernels that several processes launched were compared on each of them, too: 4 comparisons."
+	contains "$("$kerncast" diff --md old.db new.db)" '| `gemm on rank 1` |'
+	# The run before in the same database is another way to ask, and the page shows it as well.
+	"$kerncast" import "$made"/slower_since_old_rank_?.json.gz -o both.db >/dev/null
+	"$kerncast" import "$made"/slower_since_new_rank_?.json.gz -o both.db >/dev/null
+	"$kerncast" report --html page.html --old 1 both.db >/dev/null
+	contains "$(<page.html)" "gemm on rank 1"
+	# What became faster again is no failure.
+	"$kerncast" diff --fail new.db old.db >faster.out
+	contains "$(<faster.out)" "1 kernel faster"
+	# Beside a baseline the kernel is compared as a whole.
+	"$kerncast" diff --baseline base.json old.db 2>/dev/null
+	equal "$(changed --baseline base.json new.db)" "" "changes beside a baseline"
+}
+
+@test "a rank that was slower before is no change" {
+	"$kerncast" import "$made"/slower_since_new_rank_?.json.gz -o old.db >/dev/null
+	# The same in another order, a microsecond per launch longer or shorter in turn.
+	local rank
+	for rank in 3 1 0 2; do
+		zcat "$made/slower_since_new_rank_$rank.json.gz" >"$rank.json"
+		python3 - "$rank.json" <<-'END'
+			import json, sys
+			trace = json.load(open(sys.argv[1]))
+			for i, event in enumerate(e for e in trace["traceEvents"] if e.get("cat") == "kernel"):
+			    event["dur"] += (-1) ** (i // 3)
+			json.dump(trace, open(sys.argv[1], "w"))
+		END
+	done
+	"$kerncast" import {3,1,0,2}.json -o new.db >/dev/null
+	"$kerncast" diff --fail --json old.db new.db >diff.json
+	equal "$(of_diff "(j -> 'changes') || (j ->> 'compared_kernels') || (j ->> 'compared_on_processes')")" "[]14" "changes, kernels, kernels on single processes"
+}
+
+@test "processes are told apart by names that are theirs alone" {
+	local rank
+	for rank in 0 1 2 3; do
+		zcat "$made/slower_since_old_rank_$rank.json.gz" >"old$rank.json"
+		zcat "$made/slower_since_new_rank_$rank.json.gz" >"new$rank.json"
+	done
+	"$kerncast" import old{0,1,2,3}.json -o old.db >/dev/null
+	# Two of NEW say that they are rank 1, so that neither is compared by itself.
+	sed -i 's/"rank": 2/"rank": 1/' new2.json
+	"$kerncast" import new{0,1,2,3}.json -o twice.db >/dev/null
+	equal "$(sqlite3 twice.db "SELECT count(*) FROM process WHERE command_line = 'rank 1'")" 2 "processes of one name"
+	"$kerncast" diff --json old.db twice.db >diff.json
+	equal "$(of_diff "(SELECT group_concat(value ->> 'name') FROM json_each(j, '\$.changes') WHERE value ->> 'name' LIKE '%rank 1')")" "" "changes on rank 1"
+	# Without ranks they are known by their files.
+	for rank in 0 1 2 3; do
+		mkdir -p one two
+		sed 's/"distributedInfo"/"other"/' "old$rank.json" >"one/part$rank.json"
+		sed 's/"distributedInfo"/"other"/' "new$rank.json" >"two/part$rank.json"
+	done
+	"$kerncast" import one/part?.json -o one.db >/dev/null
+	"$kerncast" import two/part?.json -o two.db >/dev/null
+	"$kerncast" diff --json one.db two.db >diff.json
+	equal "$(of_diff "j ->> '\$.changes[0].name'")" "gemm on part1.json" "change"
+}
+
+four_processes() { # SEED ROUNDS...: of the second one, kernel 1 costs as $costs says
+	local seed=$1
+	shift
+	# shellcheck disable=SC2016
+	SIMCUDA_SEED=$seed SIMCUDA_COSTS=$root/cuda_tests/slow/slow.costs "$kerncast" run -q -- sh -c '
+		"$1" "$3"
+		SIMCUDA_COSTS=$2 "$1" "$4"
+		"$1" "$5"
+		"$1" "$6"' - "$build/slow/slow-sim" "$costs" "$@" >/dev/null
+}
+
+@test "live processes are told apart by their command lines, and not where these are the same" {
+	local same=$root/cuda_tests/slow/slow.costs costs
+	sed 's/^\*kernel\*.*/*kernel_of_roundILi1E* 600+a0*f1*1.3 0\n&/' "$same" >slower.costs
+	costs=$same four_processes 1 60 61 62 63
+	costs=$same four_processes 2 60 61 62 63
+	costs=$PWD/slower.costs four_processes 3 60 61 62 63
+	"$kerncast" diff --json --old 1 --new 2 >diff.json
+	equal "$(of_diff "j -> 'changes'")" "[]" "changes of none"
+	within "$(of_diff "j ->> 'compared_on_processes'")" 16 20 "comparisons on single processes"
+	"$kerncast" diff --json --old 1 --new 3 >diff.json
+	equal "$(of_diff "(SELECT group_concat(value ->> 'name') FROM json_each(j, '\$.changes'))")" \
+		"void kernel_of_round<1>(int, float, float*) on $build/slow/slow-sim 61" "change"
+	within "$(of_diff "j ->> '\$.changes[0].change'")" 28 32 "percent"
+	costs=$same four_processes 4 60 60 60 60
+	costs=$PWD/slower.costs four_processes 5 60 60 60 60
+	"$kerncast" diff --json --old 4 --new 5 >diff.json
+	equal "$(of_diff "j ->> 'compared_on_processes'")" 0 "comparisons on single processes"
+	equal "$(of_diff "(SELECT count(*) FROM json_each(j, '\$.changes') WHERE value ->> 'name' LIKE '% on %')")" 0 "changes on a process"
+}
+
 # --- recorded traces: even against odd blocks of launches, and a change planted into one kernel
 
 # Leaves NAME.0.db and NAME.1.db, each with every second block of the launches of each process.
