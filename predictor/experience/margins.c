@@ -7,7 +7,8 @@
 #define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width unchanged */
 #define OWN_STEP 1.01f
 #define AGE_STEP 1.005f /* the same, of the factors by launches awaited */
-#define AGE_MOST 2.0f   /* at most so much wider before a launch that was predicted so is measured */
+#define AGE_MOST 4.0f   /* so much wider at most before a launch that was predicted so is measured */
+#define AGE_PROVED 500u /* launches measured before intervals of their age may be narrower than they began */
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 share a class */
 #define LARGEST_SPREAD 1e9f   /* larger spreads count as this */
@@ -16,7 +17,7 @@
 
 /* How much wider the interval of a repeated launch begins for its age: chosen on traces marked "choose", measurements
  * known after 10 ms, with AGE_MOST. */
-#define AWAITED_WIDENING 0.07f /* for each doubling of the launches awaited */
+#define AWAITED_WIDENING 0.12f /* for each doubling of the launches awaited */
 #define AWAITED_FREE_AGE 3u    /* up to 7 launches awaited cost nothing */
 static const float unproved_widening[KC_MARGIN_UNPROVED_AGES] = {1.5f, 2, 3, 4, 6};
 
@@ -29,7 +30,6 @@ struct step { /* factors for a miss and a hit */
 static const struct step all_step = {POWER_19(ALL_STEP), 1 / ALL_STEP};
 static const struct step class_step = {POWER_19(CLASS_STEP), 1 / CLASS_STEP};
 static const struct step own_step = {POWER_19(OWN_STEP), 1 / OWN_STEP};
-static const struct step age_step = {POWER_19(AGE_STEP), 1 / AGE_STEP};
 
 #define RANGE_MEASUREMENTS 20u /* before it cuts intervals */
 /* Of its width in log time, on either side: what comes next may lie outside. Half the width where more launches are in
@@ -106,7 +106,7 @@ static struct factors factors_of_age(const struct kc_margins *margins, uint32_t 
 		return f;
 	f = read_factors(&margins->ages[age].margin);
 	widening = widening_at_first(age, repeated);
-	return (struct factors){f.below * widening, f.above * widening};
+	return (struct factors){fmaxf(f.below * widening, 1), fmaxf(f.above * widening, 1)};
 }
 
 void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *own, uint32_t class, float spread,
@@ -150,30 +150,29 @@ void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_
 	move(own, side, &own_step);
 }
 
-/* An older prediction is never the better one. */
-static float within(float factor, float limit)
+/* Launches that are predicted before the first of them is measured make the same mistake, and learn from it together. */
+static struct step step_of_age(uint64_t events)
 {
-	return fmaxf(fminf(factor, limit * AGE_MOST), 1);
+	float step = fminf(logf(AGE_STEP), logf(AGE_MOST) / 19 / (float)(events ? events : 1));
+
+	return (struct step){expf(19 * step), expf(-step)};
 }
 
-void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t known, uint64_t event)
+/* An older prediction is never the better one. */
+static float least_of_age(const struct kc_age_margin *of_age, uint32_t age)
+{
+	return of_age->measured < AGE_PROVED ? 1 : 1 / widening_at_first(age, 1);
+}
+
+void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t events)
 {
 	struct kc_age_margin *of_age = &margins->ages[age];
-	struct factors f, limit;
+	struct step step = step_of_age(events);
+	struct factors f = moved_both(unpack(of_age->margin.factors), side, &step);
+	float least = least_of_age(of_age, age);
 
-	if (known >= of_age->moving_since) { /* it was predicted with what the last moves led to */
-		of_age->limit = of_age->margin;
-		of_age->moving_since = event;
-	}
-	limit = unpack(of_age->limit.factors);
-	f = moved_both(unpack(of_age->margin.factors), side, &age_step);
-	publish(&of_age->margin.factors, (struct factors){within(f.below, limit.below), within(f.above, limit.above)});
-}
-
-void kc_margins_restart(struct kc_margins *margins)
-{
-	for (uint32_t age = 0; age < KC_MARGIN_AGES; age++)
-		margins->ages[age].moving_since = 0;
+	of_age->measured += of_age->measured < AGE_PROVED;
+	publish(&of_age->margin.factors, (struct factors){fmaxf(f.below, least), fmaxf(f.above, least)});
 }
 
 void kc_range_learn(struct kc_range *range, float measured_ns)

@@ -19,8 +19,8 @@
  * their age has factors of their own: by the number of launches awaited, or, where no
  * fewer launches of the shape are in flight than were measured, by how many times
  * more. Those of repeated launches start above 1. They do judge by the launch's own
- * interval: they grow by a limited amount until the first launch that was predicted
- * with the new value is measured.
+ * interval, and the more was taken in between its prediction and its measurement, the
+ * less each of them counts.
  *
  * One thread learns. Any thread may ask meanwhile: everything read is a word of
  * 64 bits, read and written whole.
@@ -52,17 +52,14 @@ struct kc_margin {
 #define KC_MARGIN_NOW KC_MARGIN_AGES /* in place of an age: without a factor */
 
 struct kc_age_margin {
-	struct kc_margin margin, limit; /* limit: what it was when it began to move. Learner only */
-	uint64_t moving_since;          /* number of an event. Learner only */
+	struct kc_margin margin;
+	uint32_t measured; /* launches of this age, up to some number. Learner only */
 };
 
 struct kc_margins { /* of a device */
 	struct kc_margin all, classes[KC_MARGIN_CLASSES];
 	struct kc_age_margin ages[KC_MARGIN_AGES];
 };
-
-/* Event numbers begin anew: that of another engine was copied. */
-void kc_margins_restart(struct kc_margins *margins);
 
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread);
 /* awaited: operations of the stream that were launched and not yet measured. in_flight: those of them that are launches
@@ -77,8 +74,8 @@ void kc_margins_reach(const struct kc_margins *margins, const struct kc_margin *
 /* A launch was measured. side: -1 below its interval, 1 above it, 0 inside. own: of its kernel.
  * By the interval that it would be given now, which has this class: */
 void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_t class, int side);
-/* By the interval that it was given, when `known` events had been taken in; this is event number `event`. */
-void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t known, uint64_t event);
+/* By the interval that it was given. events: how many were taken in between its prediction and its measurement. */
+void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t events);
 
 struct kc_range {
 	uint64_t ends; /* ns, two floats: what intervals are cut to; 0: too few measurements */

@@ -345,7 +345,7 @@ static void learn_margins(const struct kc_measured_launch *o, const struct kc_ca
 	struct kc_margins *margins = &o->device->margins;
 	struct kc_mix mix;
 
-	kc_margins_learn_age(margins, age % KC_MARGIN_AGES, side, o->known, o->event);
+	kc_margins_learn_age(margins, age % KC_MARGIN_AGES, side, o->event - o->known);
 	if (o->range)
 		kc_range_learn(o->range, (float)o->measured_ns);
 	if (!candidates->present)

@@ -30,7 +30,6 @@ void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, st
 	kc_engine_adopt(&device->learned[KC_UNIT_NOMINAL], NULL, &known->learned[KC_UNIT_NOMINAL].lambda, NULL, 0);
 	device->contention = known->contention;
 	device->experience = known->experience;
-	kc_margins_restart(&device->experience.margins);
 	engine->cells = known->experience.cells;
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store(&device->copy_ns_per_mib[kind], atomic_load(&known->copy_ns_per_mib[kind]));
