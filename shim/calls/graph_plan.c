@@ -299,6 +299,7 @@ static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan)
 {
 	bool put;
 
+	kc_journal_expect(kc__shim.journal, plan->entry.kernels);
 	kc__plan_lock();
 	put = kc__plan_put(plan);
 	if (exec->plan)
@@ -306,9 +307,8 @@ static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan)
 	exec->plan = put ? plan : NULL;
 	plan->exec = exec->plan ? exec : NULL;
 	exec->changed = false;
-	kc__plans_add(plan); /* the worker frees it where it could not be put */
-	kc__plan_unlock();
-	kc_journal_expect(kc__shim.journal, plan->entry.kernels);
+	kc__plans_add(plan);
+	kc__plan_unlock(); /* where it could not be put, or has been made anew, the worker frees it from here on */
 	return put;
 }
 
