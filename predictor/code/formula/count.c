@@ -301,7 +301,12 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	default:
 		break;
 	}
-	count_work(i, counted);
+	if (r->contracted[point - r->f->cfg.points] == KC__IN_ANOTHER)
+		return 0;
+	if (r->contracted[point - r->f->cfg.points] == KC__AS_FMA)
+		count_float(i, KC_COUNT_OF_FMA, counted);
+	else
+		count_work(i, counted);
 	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
 		return count_unguarded(r, plan, counted);
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {

@@ -30,6 +30,15 @@ int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 int kc__count_matrices(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 int kc__count_tile(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 
+/* --- contract.c: finds what becomes one multiply-add. 0, -ENOMEM */
+
+enum kc__contracted {
+	KC__NOT_CONTRACTED,
+	KC__IN_ANOTHER, /* a product: no instruction of its own */
+	KC__AS_FMA,     /* a sum */
+};
+int kc__find_contractions(struct kc__formula_reader *r);
+
 /* --- count_copies.c: 0, -ENOMEM */
 
 int kc__count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
