@@ -8,7 +8,7 @@
 
 #define PREAMBLE_MAX 1000u /* lines before a header: what the program or the profiler printed */
 
-static int cannot_go_on(const struct kc_import *file, uint64_t line, int rc)
+int kc__import_csv_unread(const struct kc_import *file, uint64_t line, int rc)
 {
 	kc_error("%s:%" PRIu64 ": cannot be read further: %s", file->path, line,
 		 rc == -EBADMSG ? "the compressed data is damaged or cut off; copy or compress the file again"
@@ -64,7 +64,7 @@ static int find_header(const struct kc_import *file, struct kc_csv_reader *csv, 
 		if (rc == -EINVAL)
 			continue;
 		if (rc < 0)
-			return cannot_go_on(file, record->line, rc);
+			return kc__import_csv_unread(file, record->line, rc);
 		if (is_trace_header(record) || kc__import_is_table_header(record))
 			return 1;
 		foreign = kc_foreign_by_columns(record);
@@ -90,7 +90,7 @@ static int read_rows(struct kc_import *file, struct kc_csv_reader *csv, const st
 			continue;
 		}
 		if (rc < 0)
-			return cannot_go_on(file, record.line, rc);
+			return kc__import_csv_unread(file, record.line, rc);
 		if (kc_trace_row(&row, columns, &record, why, sizeof(why))) {
 			kc_import_malformed(file, record.line, "%s", why);
 			continue;

@@ -51,6 +51,8 @@ struct kc__import_profiled { /* the program, if the file names it */
 int kc__import_table(struct kc_import *file, struct kc_csv_reader *csv, const struct kc__import_profiled *profiled,
 		     const struct kc_csv_record *first);
 int kc__import_is_table_header(const struct kc_csv_record *record);
+/* Says why the rest of a CSV file, from this line on, cannot be read. Returns rc. */
+int kc__import_csv_unread(const struct kc_import *file, uint64_t line, int rc);
 /* 1: a line about nvprof itself ("==4311== …"), which may name the program. */
 int kc__import_profiler_line(const char *line, struct kc__import_profiled *profiled);
 

@@ -462,11 +462,9 @@ static int read_line(struct reading *r)
 		return 1;
 	}
 	if (rc < 0)
-		kc_error("%s:%" PRIu64 ": cannot be read further: %s", r->file->path, record.line,
-			 rc == -EBADMSG ? "the compressed data is damaged or cut off; copy or compress the file again"
-					: strerror(-rc));
-	if (rc <= 0)
-		return rc;
+		return kc__import_csv_unread(r->file, record.line, rc);
+	if (rc == 0)
+		return 0;
 	rc = take_record(r, &record);
 	return rc ? rc : 1;
 }
