@@ -14,16 +14,22 @@ static struct kc__known_graph *find(const struct kc__unmade *unmade, uint64_t gr
 
 static struct kc__known_graph *add(struct kc__unmade *unmade, const struct kc_graph_entry *entry)
 {
-	struct kc__known_graph *more = reallocarray(unmade->graphs, unmade->graph_count + 1, sizeof(*unmade->graphs));
+	struct kc__known_graph *added;
 
-	if (!more)
-		return NULL;
-	unmade->graphs = more;
+	if (unmade->graph_count == unmade->graph_capacity) {
+		size_t capacity = 2 * unmade->graph_capacity + 16;
+		struct kc__known_graph *more = reallocarray(unmade->graphs, capacity, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		unmade->graphs = more;
+		unmade->graph_capacity = capacity;
+	}
 	if (!kc_ids_number(&unmade->ids, (int64_t)entry->graph))
 		return NULL;
-	more += unmade->graph_count++;
-	*more = (struct kc__known_graph){.entry = *entry};
-	return more;
+	added = &unmade->graphs[unmade->graph_count++];
+	*added = (struct kc__known_graph){.entry = *entry};
+	return added;
 }
 
 static int add_kernels(struct kc__known_graph *graph, const void *kernels, uint32_t count)

@@ -16,7 +16,7 @@ struct kc__known_graph {
 
 struct kc__unmade {
 	struct kc__known_graph *graphs;
-	size_t graph_count;
+	size_t graph_count, graph_capacity;
 	struct kc_ids ids; /* of graphs: their places, from 1 */
 	struct kc_assembler assembler;
 	/* A launch whose kernels are awaited in the order of their slots. */
