@@ -4,16 +4,23 @@
 
 /* Compute capabilities 3.x to 5.2 execute 16-bit arithmetic as 32-bit. Consumer chips of 3.5 have 8 lanes for 64 bits,
  * which the capability does not tell. Tensor cores are not in the guide; white papers: Volta 8 cores of 64
- * multiply-adds, A100 4 of 256, H100 4 of 512. */
+ * multiply-adds, A100 4 of 256, H100 4 of 512.
+ *
+ * The way to memory: load and store units, passes of shared memory and bytes of L1 by the white papers (Turing has half
+ * of Volta's, the Ampere of 8.6 the same bytes with half of the units). L2 per SM: V100 2,048 and A100 5,120 bytes per
+ * cycle by the A100 white paper; P100 1,624 and T4 1,270 GB/s as Jia et al., "Dissecting the NVidia Turing T4 GPU via
+ * Microbenchmarking" (2019), measured. What neither tells is that of the nearest: Kepler's to Pascal's L1, L2 before
+ * P100, and L2 of 9.0 and later. Of 8.6 it is between T4 and A100: 20 to 64 bytes serve alike
+ * (solo/resources_trace_test.c). */
 static const struct kc_throughput rows[] = {
-    /* cc     16   32   64  special int convert tensor */
-    {3, 0, 192, 192, 8, 32, 160, 32, 0},     {3, 5, 192, 192, 64, 32, 160, 32, 0},
-    {5, 0, 128, 128, 4, 32, 128, 32, 0},     {5, 3, 256, 128, 4, 32, 128, 32, 0},
-    {6, 0, 128, 64, 32, 16, 64, 16, 0},      {6, 1, 2, 128, 4, 32, 128, 32, 0},
-    {6, 2, 256, 128, 4, 32, 128, 32, 0},     {7, 0, 128, 64, 32, 16, 64, 16, 512},
-    {7, 5, 128, 64, 2, 16, 64, 16, 512},     {8, 0, 256, 64, 32, 16, 64, 16, 1024},
-    {8, 6, 128, 128, 2, 16, 64, 16, 512},    {9, 0, 256, 128, 64, 16, 64, 16, 2048},
-    {10, 0, 256, 128, 64, 16, 64, 16, 4096}, {12, 0, 128, 128, 2, 16, 64, 16, 512},
+    /* cc      16   32   64  special int convert tensor; units, passes, L1, L2 */
+    {3, 0, 192, 192, 8, 32, 160, 32, 0, 32, 1, 128, 32},     {3, 5, 192, 192, 64, 32, 160, 32, 0, 32, 1, 128, 32},
+    {5, 0, 128, 128, 4, 32, 128, 32, 0, 32, 1, 64, 22},      {5, 3, 256, 128, 4, 32, 128, 32, 0, 32, 1, 64, 22},
+    {6, 0, 128, 64, 32, 16, 64, 16, 0, 16, 1, 64, 22},       {6, 1, 2, 128, 4, 32, 128, 32, 0, 32, 1, 64, 22},
+    {6, 2, 256, 128, 4, 32, 128, 32, 0, 32, 1, 64, 22},      {7, 0, 128, 64, 32, 16, 64, 16, 512, 32, 1, 128, 25.6},
+    {7, 5, 128, 64, 2, 16, 64, 16, 512, 16, 0.5, 64, 20},    {8, 0, 256, 64, 32, 16, 64, 16, 1024, 32, 1, 128, 47},
+    {8, 6, 128, 128, 2, 16, 64, 16, 512, 16, 1, 128, 32},    {9, 0, 256, 128, 64, 16, 64, 16, 2048, 32, 1, 128, 47},
+    {10, 0, 256, 128, 64, 16, 64, 16, 4096, 32, 1, 128, 47}, {12, 0, 128, 128, 2, 16, 64, 16, 512, 16, 1, 128, 32},
 };
 
 const struct kc_throughput *kc_throughput(uint32_t cc_major, uint32_t cc_minor)

@@ -18,7 +18,8 @@
 /*
  * Results per clock cycle and SM. Source: CUDA C++ programming guide, table
  * "Throughput of native arithmetic instructions"; tensor: multiply-adds of 16-bit
- * values, the architectures' white papers, 0 where there are no tensor cores.
+ * values, the architectures' white papers, 0 where there are no tensor cores; the
+ * way to memory: throughput.c.
  */
 struct kc_throughput {
 	uint32_t cc_major, cc_minor;
@@ -27,6 +28,9 @@ struct kc_throughput {
 	double integer; /* additions and logic */
 	double convert; /* between types of up to 32 bits */
 	double tensor;
+	double load_store;         /* lanes of a memory access */
+	double shared_passes;      /* 128 bytes of shared memory each */
+	double l1_bytes, l2_bytes; /* L2's: share of one SM, where all use it */
 };
 
 /* Instructions of an integer division or remainder. Source: CUDA C++ programming

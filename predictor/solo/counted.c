@@ -1,9 +1,8 @@
 #include "counted.h"
 
+#include "resources.h"
 #include "predictor/device/units.h"
 #include "predictor/math/duration.h"
-#include "predictor/papers/bsp.h"
-#include "predictor/papers/roofline.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,19 +21,17 @@
 int kc_work_count(struct kc_work *work, const struct kc_device *device, const struct kc_counts *counts,
 		  struct kc_curve_point *point)
 {
-	struct kc_bsp_machine machine = kc_bsp_machine_of(device);
-	struct kc_bsp_kernel kernel = kc_bsp_kernel_of(device, counts);
-	double bsp_ns = kc_bsp_ns(&machine, &kernel, 1);
-	double bound_ns = kc_roofline_ns(device, counts).high_ns;
+	struct kc_curve_point counted = kc_curve_point(device, counts, work, 0);
+	struct kc_resource_times times;
 
-	if (!(bsp_ns > 0) || !isfinite(bsp_ns) || !(work->waves > 0))
+	if (!(counted.work_cycles > 0) || !isfinite(counted.work_cycles) ||
+	    kc_resource_times(device, work, counts, &times) < 0)
 		return -ENODATA;
-	work->unit_ns = bsp_ns * kc__quantised(work->waves, counts->longest_warp) / work->waves;
+	work->unit_ns = kc__scaled_ns(work->launch_ns, times.total_ns);
 	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
-	if (bound_ns > 0)
-		work->prior_log_lambda = (float)log(bsp_ns / bound_ns);
 	work->counted = counts->other_architecture ? 2 : 1;
-	*point = kc_curve_point(device, counts, work, 0);
+	work->counted_half_width = kc_resource_half_width(counts);
+	*point = counted;
 	return 0;
 }
 

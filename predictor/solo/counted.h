@@ -7,9 +7,9 @@
  *   kc_sizes        the sizes of one kernel and block shape that were measured on
  *                   one device, by work (curve.h)
  *
- * The first prediction of a kernel uses the device's λ, as learned from kernels with
- * code, and the upper bound of the roofline while nothing at all was measured. From
- * the first measured size on, it follows the curve through the sizes known.
+ * The first prediction of a kernel is the time that its demand on the GPU's resources
+ * takes (resources.h), corrected by the device's λ, as learned from kernels with code.
+ * From the first measured size on, it follows the curve through the sizes known.
  *
  * No function here allocates, locks or reads a clock. One thread learns; readers
  * hold the same lock.
@@ -30,8 +30,9 @@ struct kc_sizes {
 	uint32_t count;
 };
 
-/* work: of the same launch, from kc_work_init(). Sets its unit_ns (Equation 3 of the BSP model, waves as in
- * kc_work_init()), traffic_bytes, prior_log_lambda and counted. *point: the launch as a size, without a time.
+/* work: of the same launch, from kc_work_init(). Sets its unit_ns (resources.h), traffic_bytes, counted and
+ * counted_half_width. *point: the
+ * launch as a size, without a time.
  * 0; -ENODATA: the counts come to no work, and nothing is changed. */
 int kc_work_count(struct kc_work *work, const struct kc_device *device, const struct kc_counts *counts,
 		  struct kc_curve_point *point);

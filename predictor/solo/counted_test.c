@@ -34,40 +34,72 @@ static struct kc_counts copies(void)
 	};
 }
 
-/* Equation 3: 10^6 threads of 2 accesses of 500 cycles over 1,920 cores at 1 GHz, 520,833 ns;
- * 2.5 waves, of which the half one counts 0.35 + 0.65 / 2: times 2.675 / 2.5. */
+static struct kc_work work_of_copies(void)
+{
+	return (struct kc_work){
+	    .blocks = 4000, .threads_per_block = 250, .blocks_per_sm = 8, .waves = 2.5, .launch_ns = 750};
+}
+
+/* 8 MB at 92 of 100 GB/s are 86,957 ns, and at 32 bytes per cycle and SM of L2 25,000; starting 32,000 warps takes 13
+ * cycles each, over 10 SMs 41,600 ns; accesses at 32 lanes per SM 6,250, and as much at 128 bytes of L1; issue slots,
+ * 192 lanes, 1,042; three waves of two instructions and a load from memory 3 · (8 + 466). The root of the sum of their
+ * squares is 99,991 ns. */
+#define COPIES_NS 99991.1
+
 static void work_is_the_codes(void **state)
 {
-	struct kc_work work = {.waves = 2.5, .launch_ns = 750};
+	struct kc_work work = work_of_copies();
 	struct kc_counts counts = copies();
 	struct kc_curve_point size;
 	struct kc_solo solo;
 
 	(void)state;
 	assert_int_equal(kc_work_count(&work, &device, &counts, &size), 0);
-	assert_float_equal(work.unit_ns, 520833.33 * 2.675 / 2.5, 1);
+	assert_float_equal(work.unit_ns, COPIES_NS, 1);
 	assert_float_equal(work.traffic_bytes, 8e6, 0.1);
 	assert_int_equal(work.counted, 1);
 	assert_float_equal(size.work_cycles, 1e9, 1);
 	assert_float_equal(size.waves, 2.5, 0);
-	/* Nothing measured: 8 MB at 100 GB/s are 80 µs, the waves 1.07 times that. */
-	solo = kc_forecast_solo(&work, NULL, NULL, NULL);
-	assert_float_equal((double)solo.ns, 750 + 80000 * 1.07, 2);
+	solo = kc_forecast_solo(&work, NULL, NULL, NULL); /* nothing measured */
+	assert_float_equal((double)solo.ns, 750 + COPIES_NS, 2);
 	assert_int_equal(solo.model, KC_MODEL_BSP_CODE);
 }
 
-/* As above, and the last wave counts 1.4 times, as its longest warp does: 0.35 * 3.4 + 0.65 * 2.5 over 2.5. */
+/* One wave of the dependent instructions above takes 474 ns, or 2.4 of them where the longest warp has 1.4 times the
+ * mean of all more to do: beside nothing that takes longer, 32 threads on one SM. */
 static void the_last_wave_waits_for_its_longest_warp(void **state)
 {
-	struct kc_work work = {.waves = 2.5, .launch_ns = 750};
+	struct kc_work work = {
+	    .blocks = 1, .threads_per_block = 32, .blocks_per_sm = 8, .waves = 0.0125, .launch_ns = 750};
+	struct kc_work longer = work;
 	struct kc_counts counts = copies();
 	struct kc_curve_point size;
 
 	(void)state;
-	counts.longest_warp = 1.4;
+	counts.threads = 32;
 	assert_int_equal(kc_work_count(&work, &device, &counts, &size), 0);
-	assert_float_equal(work.unit_ns, 520833.33 * 2.815 / 2.5, 1);
-	assert_float_equal(size.longest, 1.4, 0);
+	counts.longest_warp = 2.4;
+	assert_int_equal(kc_work_count(&longer, &device, &counts, &size), 0);
+	assert_float_equal(work.unit_ns, 474, 1);
+	assert_float_equal(longer.unit_ns, 2.4 * 474, 1);
+	assert_float_equal(size.longest, 2.4, 0);
+}
+
+/* A floor above the launch term, as ncu's clock has it on 8.6, is part of what λ scales. */
+static void the_floor_is_part_of_the_work(void **state)
+{
+	struct kc_device ga102 = device;
+	struct kc_work work = {
+	    .blocks = 1, .threads_per_block = 32, .blocks_per_sm = 8, .waves = 0.0125, .launch_ns = 750};
+	struct kc_counts counts = copies();
+	struct kc_curve_point size;
+
+	(void)state;
+	ga102.cc_major = 8;
+	ga102.cc_minor = 6;
+	counts.threads = 32;
+	assert_int_equal(kc_work_count(&work, &ga102, &counts, &size), 0);
+	assert_float_equal(work.unit_ns, 2080 - 750 + 474, 2);
 }
 
 static void no_work_is_refused(void **state)
@@ -177,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(work_is_the_codes),
 	    cmocka_unit_test(the_last_wave_waits_for_its_longest_warp),
+	    cmocka_unit_test(the_floor_is_part_of_the_work),
 	    cmocka_unit_test(no_work_is_refused),
 	    cmocka_unit_test(a_known_size_predicts_others),
 	    cmocka_unit_test(more_sizes_narrow_the_interval),

@@ -5,9 +5,6 @@
 /* Half widths of 90 % intervals in log time, before anything was measured on the device. Log times per thread of the
  * recorded applications spread by about 2: 1.645 · 2. */
 #define PRIOR_HALF_WIDTH 3.3f
-/* Where the work was counted in the code: log times over the roofline's upper bound spread by 1.3 on the recorded BSP
- * measurements. */
-#define COUNTED_HALF_WIDTH 2.2f
 
 const char *kc_model_name(uint32_t model)
 {
@@ -49,9 +46,9 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 	if (device && device->count)
 		return solo_of(work, device, work->counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE);
 	if (work->counted) {
-		prior = kc_belief_of(work->prior_log_lambda, COUNTED_HALF_WIDTH, 0, 0);
+		prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, work->counted_half_width, 0, 0);
 		return solo_of(work, &prior, KC_MODEL_BSP_CODE);
 	}
-	prior = kc_belief_of(work->prior_log_lambda, PRIOR_HALF_WIDTH, 0, 0);
+	prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, PRIOR_HALF_WIDTH, 0, 0);
 	return solo_of(work, &prior, KC_MODEL_BSP_DEVICE);
 }

@@ -8,9 +8,6 @@
  * about 150 cycles on Kepler and Maxwell; half of the launches of whole applications take 400 to 1,700. */
 #define NOMINAL_CYCLES_PER_THREAD 500.0
 
-/* The shortest time of a kernel where it was not measured: 0.5 to 1 µs on the recorded GPUs. */
-#define LAUNCH_NS 750.0
-
 static uint64_t product(const uint32_t v[3])
 {
 	uint64_t p = (uint64_t)v[0] * v[1];
@@ -70,8 +67,8 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	struct kc_footprint block;
 	int rc;
 
-	*work = (struct kc_work){.blocks = blocks, .prior_log_lambda = KC__PRIOR_LOG_LAMBDA};
-	work->launch_ns = device->empty_kernel_ns ? device->empty_kernel_ns : LAUNCH_NS;
+	*work = (struct kc_work){.blocks = blocks};
+	work->launch_ns = device->empty_kernel_ns ? device->empty_kernel_ns : KC_WORK_LAUNCH_NS;
 	if (!threads || !blocks)
 		return -EINVAL;
 	if (threads > device->max_threads_per_block || shared > UINT32_MAX || !device->sm_count || !device->clock_khz)

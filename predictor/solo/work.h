@@ -33,17 +33,17 @@ struct kc_work {
 	uint64_t blocks;
 	uint32_t threads_per_block;
 	uint32_t registers;
-	uint32_t shared_bytes;  /* static + dynamic, per block */
-	uint32_t blocks_per_sm; /* occupancy; 0: cannot run on this device */
-	double waves;           /* blocks / (SMs * blocks_per_sm), not rounded */
-	double unit_ns;         /* time with λ = 1, with waves begun but not full, without the launch term */
-	double traffic_bytes;   /* to and from device memory, as if there were no caches; 0: not known */
-	float issue;            /* share of the device's warp slots that it occupies */
-	float prior_log_lambda; /* log λ before anything was measured on the device */
-	uint32_t counted;       /* 0: unit_ns is a nominal work per thread; 1: the work counted in the kernel's code
-				   (counted.h); 2:       the same, in code for another architecture */
-	double launch_ns;       /* fixed term: the shortest time a kernel can take */
-	struct kc_grid grid;    /* the same launch as the block scheduler sees it */
+	uint32_t shared_bytes;    /* static + dynamic, per block */
+	uint32_t blocks_per_sm;   /* occupancy; 0: cannot run on this device */
+	double waves;             /* blocks / (SMs * blocks_per_sm), not rounded */
+	double unit_ns;           /* time with λ = 1, without the launch term */
+	double traffic_bytes;     /* to and from device memory, as if there were no caches; 0: not known */
+	float issue;              /* share of the device's warp slots that it occupies */
+	uint32_t counted;         /* 0: unit_ns is a nominal work per thread, with waves begun but not full; 1: what the
+				     kernel's code demands (counted.h); 2: the same, of code for another architecture */
+	float counted_half_width; /* of the 90 % interval in log time, before anything was measured; where counted */
+	double launch_ns;         /* fixed term: the shortest time a kernel can take */
+	struct kc_grid grid;      /* the same launch as the block scheduler sees it */
 };
 
 /* blocks_per_sm: the driver's answer, or 0 to compute it here. Returns 0; -EINVAL: a dimension is 0; -ERANGE: the
@@ -58,8 +58,11 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 #define KC_BEYOND_CLUSTER 8u
 uint32_t kc_work_clamp(const struct kc_device *device, struct kc_resources *resources, struct kc_shape *shape);
 
-/* log λ of a launch whose work is nominal, before anything was measured: λ = 1. */
+/* log λ before anything was measured: λ = 1. */
 #define KC__PRIOR_LOG_LAMBDA 0.0f
+
+/* The shortest time of a kernel where it was not measured: 0.5 to 1 µs on the recorded GPUs. */
+#define KC_WORK_LAUNCH_NS 750.0
 
 /* Share of a wave that counts as soon as it has begun: 0 to 0.35 fitted the recorded GPUs. */
 #define KC__WAVE_SHARE 0.35

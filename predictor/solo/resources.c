@@ -1,0 +1,288 @@
+#include "resources.h"
+
+#include "predictor/device/throughput.h"
+#include "predictor/device/units.h"
+#include "predictor/math/duration.h"
+
+#include <errno.h>
+#include <math.h>
+
+/*
+ * p of the norm is 2, chosen on the open half of the HeCBench launches on an RTX 3080 and an H200
+ * (scripts/first-guesses): there 2.5 and 3 have the same median and predict too short on average (0.82, 0.79 times), as
+ * they come closer to the longest alone.
+ */
+
+/* Share of the data sheet's bandwidth that kernels reach which only move data: 703 of 760 GB/s on the RTX 3080 of those
+ * launches. A calibrated device's bandwidth is what such a kernel was measured to reach. */
+#define BANDWIDTH_SHARE 0.92
+
+/* Cycles. L1, shared memory, L2, device memory: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+ * Architecture via Microbenchmarking" (2024), A100; H100 and RTX 4090 are within a sixth of it. Arithmetic: Jia et al.,
+ * "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (2018). A barrier: chosen on the launches above,
+ * where 0 and 60 serve nearly as well. */
+#define L1_CYCLES 38.0
+#define SHARED_CYCLES 29.0
+#define L2_CYCLES 262.0
+#define DEVICE_MEMORY_CYCLES 466.0
+#define ARITHMETIC_CYCLES 4.0
+#define BARRIER_CYCLES 30.0
+
+/* A thread waits for the loads of a basic block together, but compilers seldom put more than this many next to each
+ * other: nvcc unrolls loops four times. */
+#define LOADS_TOGETHER 4.0
+
+/* Instructions that a floating-point division becomes, as gpuFLOPBench's FP counters of ncu show: 10 of 32 bits, or 9
+ * of 64 bits, besides a reciprocal. */
+#define DIVISION_FP32 10.0
+#define DIVISION_FP64 9.0
+
+/* Atomics on different addresses, and on one, that L2 completes in a cycle. Source: NVIDIA, GeForce GTX 680 white
+ * paper. Shared memory takes two cycles for the lanes of a warp that address different words: chosen on the launches
+ * above. */
+#define ATOMICS_PER_CYCLE 64.0
+#define ATOMICS_PER_CYCLE_SAME 1.0
+#define SHARED_ATOMIC_CYCLES 2.0
+
+/* For an SM to start a warp of a block: 1,687,500 blocks of 32 warps that mostly return at once took 6.1 ms on the
+ * 68 SMs of an RTX 3080. */
+#define WARP_START_CYCLES 13.0
+
+#define PARTITIONS 4.0 /* of an SM; a warp stays in one, and uses no other's units */
+
+const char *kc_resource_name(uint32_t resource)
+{
+	static const char *const names[] = {
+#define X(constant, key, name) name,
+	    KC_RESOURCES(X)
+#undef X
+	};
+
+	return resource < KC_RESOURCE_COUNT ? names[resource] : "unknown";
+}
+
+const char *kc_resource_key(uint32_t resource)
+{
+	static const char *const keys[] = {
+#define X(constant, key, name) key,
+	    KC_RESOURCES(X)
+#undef X
+	};
+
+	return resource < KC_RESOURCE_COUNT ? keys[resource] : "unknown";
+}
+
+/* Factors of 2.7 and 8, within which 90 % of the launches named above lie, where counts are exact and where they are
+ * not (resources_trace_test.c). */
+float kc_resource_half_width(const struct kc_counts *counts)
+{
+	return counts->exact ? 1.0f : 2.1f;
+}
+
+double kc_resource_floor_ns(const struct kc_device *device)
+{
+	/* Kernels of one block that do next to nothing: RTX 3080 by ncu's clock (2.1 µs), H200 by CUPTI's. Others as in
+	 * work.c. */
+	if (device->empty_kernel_ns)
+		return device->empty_kernel_ns;
+	if (device->cc_major == 8 && device->cc_minor == 6)
+		return 2080;
+	return device->cc_major == 9 ? 670 : KC_WORK_LAUNCH_NS;
+}
+
+/* One thread's instructions by the units that execute them, on average. */
+struct operations {
+	double fp16, fp32, fp64, integer, special, convert, tensor;
+	double memory; /* loads, stores, atomics */
+	double all;
+};
+
+/* The counter of divisions does not tell their type: they are taken to be of the floating-point types that the thread
+ * computes with, by their shares, and of integers where it computes with none. */
+static void add_divisions(struct operations *o, double divisions, double floating)
+{
+	double wide = floating > 0 ? fmin(o->fp64 / floating, 1) : 0;
+
+	if (!(floating > 0)) {
+		o->integer += KC_THROUGHPUT_DIVISION_INSTRUCTIONS * divisions;
+		return;
+	}
+	o->fp64 += DIVISION_FP64 * wide * divisions;
+	o->fp32 += DIVISION_FP32 * (1 - wide) * divisions;
+	o->special += divisions;
+}
+
+static struct operations operations_of(const struct kc_counts *counts)
+{
+	const double *n = counts->of;
+	double floating = n[KC_COUNT_OF_FMA] + n[KC_COUNT_OF_ADD] + n[KC_COUNT_OF_MUL];
+	struct operations o = {
+	    .fp16 = n[KC_COUNT_OF_HALF],
+	    .fp32 = fmax(floating - n[KC_COUNT_OF_DOUBLE] - n[KC_COUNT_OF_HALF], 0),
+	    .fp64 = n[KC_COUNT_OF_DOUBLE],
+	    .integer = n[KC_COUNT_OF_INT],
+	    .special = n[KC_COUNT_OF_SPECIAL],
+	    .convert = n[KC_COUNT_OF_CONVERT],
+	    .tensor = n[KC_COUNT_OF_TENSOR],
+	    .memory = n[KC_COUNT_OF_LD_GLOBAL] + n[KC_COUNT_OF_ST_GLOBAL] + n[KC_COUNT_OF_LD_SHARED] +
+		      n[KC_COUNT_OF_ST_SHARED] + n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] +
+		      n[KC_COUNT_OF_ATOMICS],
+	};
+
+	add_divisions(&o, n[KC_COUNT_OF_DIVMOD], floating);
+	o.all = o.fp16 + o.fp32 + o.fp64 + o.integer + o.special + o.convert + o.memory + n[KC_COUNT_OF_CONTROL] +
+		n[KC_COUNT_OF_BARRIERS];
+	return o;
+}
+
+/* Bytes of the launch at each level. */
+struct traffic {
+	double l1;     /* sectors of all requests */
+	double l2;     /* of these, at most what the threads asked for: next to it lies what the warp accesses next */
+	double device; /* at most what differs */
+};
+
+/* Of one direction, where it is not known what differs: all. */
+static double distinct(double known, double requested)
+{
+	return known > 0 ? known : requested;
+}
+
+static struct traffic traffic_of(const struct kc_counts *counts)
+{
+	const double *n = counts->of;
+	double loaded = counts->threads * n[KC_COUNT_OF_BYTES_LOADED],
+	       stored = counts->threads * n[KC_COUNT_OF_BYTES_STORED];
+	struct traffic t = {.l1 = counts->threads * n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES};
+
+	t.l2 = loaded + stored > 0 ? fmin(t.l1, loaded + stored) : t.l1;
+	t.device = t.l2;
+	if (counts->distinct_loaded_bytes > 0 || counts->distinct_stored_bytes > 0)
+		t.device = fmin(t.l1, distinct(counts->distinct_loaded_bytes, loaded) +
+					  distinct(counts->distinct_stored_bytes, stored));
+	return t;
+}
+
+/* What the launch can use of the device, in cycles of an SM. */
+struct use {
+	double sms;        /* as many as would be busy all the time */
+	double partitions; /* share of an SM's that have warps */
+	double hz;         /* cycles per ns */
+};
+
+static struct use use_of(const struct kc_device *device, const struct kc_work *work)
+{
+	double rounds = ceil((double)work->blocks / device->sm_count); /* blocks of the SM that has most */
+	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
+	double resident = fmin(work->blocks_per_sm, rounds) * warps;
+
+	return (struct use){
+	    .sms = (double)work->blocks / rounds,
+	    .partitions = fmin(resident / PARTITIONS, 1),
+	    .hz = device->clock_khz / 1e6,
+	};
+}
+
+static void time_units(const struct kc_throughput *row, const struct kc_counts *counts, const struct operations *o,
+		       const struct use *use, double ns[])
+{
+	double share = counts->active_share > 0 ? counts->active_share : 1;
+	double lanes = counts->threads / share / (use->sms * use->partitions * use->hz);
+
+	ns[KC_RESOURCE_ISSUE] = lanes * o->all / fmax(PARTITIONS * KC_WARP_LANES, row->fp32);
+	ns[KC_RESOURCE_FP16] = lanes * o->fp16 / row->fp16;
+	ns[KC_RESOURCE_FP32] = lanes * o->fp32 / row->fp32;
+	ns[KC_RESOURCE_FP64] = lanes * o->fp64 / row->fp64;
+	ns[KC_RESOURCE_INTEGER] = lanes * o->integer / row->integer;
+	ns[KC_RESOURCE_SPECIAL] = lanes * (o->special / row->special + o->convert / row->convert);
+	ns[KC_RESOURCE_TENSOR] = lanes * share * o->tensor / (row->tensor > 0 ? row->tensor : row->fp32);
+	ns[KC_RESOURCE_LOAD_STORE] = lanes * o->memory / row->load_store;
+}
+
+static void time_memory(const struct kc_device *device, const struct kc_throughput *row, const struct kc_counts *counts,
+			const struct traffic *traffic, const struct use *use, double ns[])
+{
+	double bytes_per_s = device->copy_bytes_per_s ? (double)device->copy_bytes_per_s
+						      : BANDWIDTH_SHARE * (double)device->memory_bytes_per_s;
+	double cycles = use->sms * use->hz;
+	double passes = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES];
+
+	ns[KC_RESOURCE_SHARED] = passes / (row->shared_passes * cycles);
+	ns[KC_RESOURCE_L1] = traffic->l1 / (row->l1_bytes * cycles);
+	ns[KC_RESOURCE_L2] = traffic->l2 / (row->l2_bytes * cycles);
+	ns[KC_RESOURCE_DRAM] = bytes_per_s > 0 ? traffic->device / bytes_per_s * KC__NS_PER_S : 0;
+}
+
+/* Those on global memory are spread over the parts of L2, which the SMs share; equal addresses go one after another. */
+static double atomics_ns(const struct kc_counts *counts, const struct use *use)
+{
+	double shared = counts->threads * counts->of[KC_COUNT_OF_ATOMICS_SHARED];
+	double global = counts->threads * counts->of[KC_COUNT_OF_ATOMICS] - shared;
+	double turns =
+	    counts->shared_atomic_turns > 0 ? counts->threads * counts->shared_atomic_turns : shared / KC_WARP_LANES;
+	double same = counts->distinct_atomics > 0 ? fmax(global, 0) / counts->distinct_atomics : 0;
+	double cycles = fmax(fmax(global, 0) / ATOMICS_PER_CYCLE, same / ATOMICS_PER_CYCLE_SAME);
+
+	return (cycles + turns * SHARED_ATOMIC_CYCLES / use->sms) / use->hz;
+}
+
+/* How often a thread waits for loads: once for those of a basic block. */
+static double waits(double loads, double blocks)
+{
+	return fmax(fmin(loads, fmax(blocks, 1)), loads / LOADS_TOGETHER);
+}
+
+/* The chain of one thread's instructions, as often as waves follow each other. A load takes as long as the level that
+ * its bytes come from, on average. */
+static double latency_ns(const struct kc_work *work, const struct kc_counts *counts, const struct operations *o,
+			 const struct traffic *traffic, const struct use *use)
+{
+	const double *n = counts->of;
+	/* Of basic blocks that it executes: of its branches the last one is the return. */
+	double blocks = n[KC_COUNT_OF_CONTROL] - 1, barriers = n[KC_COUNT_OF_BARRIERS];
+	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
+	double past_l1 = traffic->l1 > 0 ? traffic->l2 / traffic->l1 : 1;
+	double past_l2 = traffic->l1 > 0 ? traffic->device / traffic->l1 : 1;
+	double load = L1_CYCLES + past_l1 * (L2_CYCLES - L1_CYCLES) + past_l2 * (DEVICE_MEMORY_CYCLES - L2_CYCLES);
+	double chain = ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
+		       SHARED_CYCLES * waits(near, fmax(blocks, barriers)) + BARRIER_CYCLES * barriers;
+
+	return chain * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
+}
+
+static void join(struct kc_resource_times *times)
+{
+	double squares = 0;
+
+	times->limit = 0;
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
+		squares += times->ns[r] * times->ns[r];
+		if (times->ns[r] > times->ns[times->limit])
+			times->limit = r;
+	}
+	times->total_ns = times->floor_ns + sqrt(squares);
+}
+
+int kc_resource_times(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,
+		      struct kc_resource_times *times)
+{
+	const struct kc_throughput *row = kc_throughput(device->cc_major, device->cc_minor);
+	struct operations o = operations_of(counts);
+	struct traffic traffic = traffic_of(counts);
+	struct use use;
+
+	*times = (struct kc_resource_times){.floor_ns = kc_resource_floor_ns(device)};
+	times->total_ns = times->floor_ns;
+	if (!device->clock_khz || !device->sm_count || !work->blocks || !(work->waves > 0) ||
+	    !(counts->threads * (o.all + o.tensor) > 0) || !isfinite(counts->threads * (o.all + o.tensor)))
+		return -ENODATA;
+	use = use_of(device, work);
+	time_units(row, counts, &o, &use, times->ns);
+	time_memory(device, row, counts, &traffic, &use, times->ns);
+	times->ns[KC_RESOURCE_ATOMICS] = atomics_ns(counts, &use);
+	times->ns[KC_RESOURCE_BLOCKS] = WARP_START_CYCLES * (double)work->blocks *
+					ceil((double)work->threads_per_block / KC_WARP_LANES) / (use.sms * use.hz);
+	times->ns[KC_RESOURCE_LATENCY] = latency_ns(work, counts, &o, &traffic, &use);
+	join(times);
+	return 0;
+}

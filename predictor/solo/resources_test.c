@@ -1,0 +1,318 @@
+/* Each resource's time of small launches, by hand. */
+#include "resources.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* 1 GHz, so that a cycle is a nanosecond; 8.6: 128 lanes for FP32, 2 for FP64, 64 for integers, 16 for special
+ * functions, conversions and accesses (programming guide, white paper). */
+static const struct kc_device device = {
+    .cc_major = 8,
+    .cc_minor = 6,
+    .sm_count = 10,
+    .cores_per_sm = 128,
+    .clock_khz = 1000000,
+    .memory_bytes_per_s = 100000000000,
+    .max_threads_per_block = 1024,
+    .max_threads_per_sm = 1536,
+    .max_blocks_per_sm = 16,
+    .registers_per_sm = 65536,
+    .registers_per_block = 65536,
+    .shared_per_sm_bytes = 102400,
+    .shared_per_block_bytes = 49152,
+    .warp_size = 32,
+};
+
+static struct kc_work work_of(const struct kc_device *on, uint32_t blocks, uint32_t threads)
+{
+	struct kc_resources resources = {0};
+	struct kc_shape shape = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}};
+	struct kc_work work;
+
+	assert_int_equal(kc_work_init(&work, on, &resources, &shape, 0), 0);
+	return work;
+}
+
+static struct kc_resource_times times_on(const struct kc_device *on, uint32_t blocks, uint32_t threads,
+					 struct kc_counts counts)
+{
+	struct kc_work work = work_of(on, blocks, threads);
+	struct kc_resource_times times;
+
+	counts.threads = (double)blocks * threads;
+	assert_int_equal(kc_resource_times(on, &work, &counts, &times), 0);
+	return times;
+}
+
+static struct kc_resource_times times_of(uint32_t blocks, uint32_t threads, struct kc_counts counts)
+{
+	return times_on(&device, blocks, threads, counts);
+}
+
+#define COUNT(counter, value) [KC_COUNT_OF_##counter] = (value)
+
+/* 256,000 threads over 10 SMs are 25,600 lanes each. */
+static void units(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 60), COUNT(ADD, 40), COUNT(MUL, 28), COUNT(DOUBLE, 20),
+					  COUNT(HALF, 8), COUNT(INT, 30), COUNT(SPECIAL, 4), COUNT(CONVERT, 6),
+					  COUNT(TENSOR, 512), COUNT(LD_SHARED, 2), COUNT(CONTROL, 10)}};
+	struct kc_resource_times t = times_of(1000, 256, counts);
+
+	(void)state;
+	assert_float_equal(t.ns[KC_RESOURCE_FP16], 25600 * 8 / 128.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_FP32], 25600 * 100 / 128.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_FP64], 25600 * 20 / 2.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_INTEGER], 25600 * 30 / 64.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_SPECIAL], 25600 * 10 / 16.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_TENSOR], 25600 * 512 / 512.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_LOAD_STORE], 25600 * 2 / 16.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_ISSUE], 25600 * 180 / 128.0, 1e-6);
+	/* 1,000 blocks of 8 warps, 13 cycles each */
+	assert_float_equal(t.ns[KC_RESOURCE_BLOCKS], 1000 * 8 * 13 / 10.0, 1e-6);
+	assert_int_equal(t.limit, KC_RESOURCE_FP64);
+}
+
+/* Lanes that are switched off take a unit's time as well. */
+static void divergence(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(ADD, 10)}, .active_share = 0.25};
+
+	(void)state;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_FP32], 25600 * 40 / 128.0, 1e-6);
+}
+
+/* FP32: 10 instructions and a reciprocal; FP64: 9 and one; integers: 20. Half of what the thread computes is FP64. */
+static void divisions(void **state)
+{
+	struct kc_counts single = {.of = {COUNT(ADD, 1), COUNT(DIVMOD, 2)}},
+			 half_wide = {.of = {COUNT(ADD, 2), COUNT(DOUBLE, 1), COUNT(DIVMOD, 2)}},
+			 integer = {.of = {COUNT(INT, 1), COUNT(DIVMOD, 2)}};
+	struct kc_resource_times t = times_of(1000, 256, single);
+
+	(void)state;
+	assert_float_equal(t.ns[KC_RESOURCE_FP32], 25600 * 21 / 128.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_SPECIAL], 25600 * 2 / 16.0, 1e-6);
+	t = times_of(1000, 256, half_wide);
+	assert_float_equal(t.ns[KC_RESOURCE_FP32], 25600 * 11 / 128.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_FP64], 25600 * 10 / 2.0, 1e-6);
+	assert_float_equal(times_of(1000, 256, integer).ns[KC_RESOURCE_INTEGER], 25600 * 41 / 64.0, 1e-6);
+}
+
+/* Three blocks use three of the SMs; eleven keep one of ten busy twice as long as the others. */
+static void few_blocks_use_their_sms(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 100)}};
+
+	(void)state;
+	assert_float_equal(times_of(3, 256, counts).ns[KC_RESOURCE_FP32], 256 * 100 / 128.0, 1e-6);
+	assert_float_equal(times_of(11, 256, counts).ns[KC_RESOURCE_FP32], 2 * 256 * 100 / 128.0, 1e-6);
+}
+
+/* A warp issues one instruction per cycle: 10^6 at 1.98 GHz. */
+static void a_single_warp_has_a_quarter_of_an_sm(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1e6)}};
+	struct kc_resource_times t = times_on(kc_device_builtin("h200"), 1, 32, counts);
+
+	(void)state;
+	assert_float_equal(t.ns[KC_RESOURCE_FP32], 505050.5, 1);
+	assert_float_equal(t.ns[KC_RESOURCE_LATENCY], 4 * 505050.5, 4); /* each waits for the one before */
+	assert_int_equal(t.limit, KC_RESOURCE_LATENCY);
+	assert_true(t.total_ns >= 505051);
+}
+
+/* A million threads load and store 4 bytes, next to each other: 8 MB, 92 of 100 GB/s. */
+static struct kc_counts copies(void)
+{
+	return (struct kc_counts){.of = {COUNT(LD_GLOBAL, 1), COUNT(ST_GLOBAL, 1), COUNT(BYTES_LOADED, 4),
+					 COUNT(BYTES_STORED, 4), COUNT(SECTORS, 0.25)}};
+}
+
+static void memory(void **state)
+{
+	struct kc_resource_times t = times_of(10000, 100, copies());
+
+	(void)state;
+	assert_float_equal(t.ns[KC_RESOURCE_L1], 8e6 / 128 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_L2], 8e6 / 32 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 8e6 / 92, 1e-3);
+	assert_int_equal(t.limit, KC_RESOURCE_DRAM);
+}
+
+/* Every thread loads a sector of its own for 4 bytes: L1 moves 40 MB; what else is in a sector is asked for later. */
+static void scattered_bytes_stay_near(void **state)
+{
+	struct kc_counts counts = copies();
+	struct kc_resource_times t;
+
+	(void)state;
+	counts.of[KC_COUNT_OF_SECTORS] = 1.25;
+	t = times_of(10000, 100, counts);
+	assert_float_equal(t.ns[KC_RESOURCE_L1], 40e6 / 128 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_L2], 8e6 / 32 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 8e6 / 92, 1e-3);
+}
+
+/* All blocks load the same 92,000 bytes, and store 4 MB. */
+static void bytes_read_before_come_from_l2(void **state)
+{
+	struct kc_counts counts = copies();
+	struct kc_resource_times t;
+
+	(void)state;
+	counts.distinct_loaded_bytes = 92000;
+	t = times_of(10000, 100, counts);
+	assert_float_equal(t.ns[KC_RESOURCE_L2], 8e6 / 32 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 4.092e6 / 92, 1e-3);
+}
+
+/* What was measured is not what the data sheet says. */
+static void measured_bandwidth(void **state)
+{
+	struct kc_device calibrated = device;
+
+	(void)state;
+	calibrated.copy_bytes_per_s = 80000000000;
+	assert_float_equal(times_on(&calibrated, 10000, 100, copies()).ns[KC_RESOURCE_DRAM], 8e6 / 80, 1e-3);
+}
+
+static void shared_memory(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(LD_SHARED, 4), COUNT(SHARED_PASSES, 4 / 32.0)}};
+	struct kc_device turing = device;
+
+	(void)state;
+	turing.cc_major = 7;
+	turing.cc_minor = 5;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_SHARED], 25600 * 4 / 32.0, 1e-6);
+	assert_float_equal(times_on(&turing, 1000, 256, counts).ns[KC_RESOURCE_SHARED], 25600 * 4 / 16.0, 1e-6);
+}
+
+/* 64 in a cycle, but those on one address one after the other. */
+static void atomics(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(ATOMICS, 1)}};
+	struct kc_counts shared = {.of = {COUNT(ATOMICS, 1), COUNT(ATOMICS_SHARED, 1)}};
+
+	(void)state;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 64.0, 1e-6);
+	counts.distinct_atomics = 2;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 2.0, 1e-6);
+	assert_float_equal(times_of(1000, 256, shared).ns[KC_RESOURCE_ATOMICS], 25600 / 32.0 * 2, 1e-6);
+	shared.shared_atomic_turns = 1; /* all lanes of a warp at one address */
+	assert_float_equal(times_of(1000, 256, shared).ns[KC_RESOURCE_ATOMICS], 25600 * 2, 1e-6);
+}
+
+/* Of one block: 21 instructions of 4 cycles, of which 8 loads; from device memory 466 each, from L2 262. A loop of four
+ * turns has five branches with the return: it waits four times. */
+static void latency(void **state)
+{
+	struct kc_counts counts = {
+	    .of = {COUNT(LD_GLOBAL, 8), COUNT(INT, 8), COUNT(CONTROL, 5), COUNT(BYTES_LOADED, 32), COUNT(SECTORS, 1)}};
+
+	(void)state;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], 21 * 4 + 4 * 466, 1e-6);
+	counts.distinct_loaded_bytes = 1e-9; /* all but nothing */
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], 21 * 4 + 4 * 262, 1e-3);
+}
+
+/* Without branches it waits for four at a time; waves follow each other, and the last one ends with its longest warp:
+ * 480 blocks are three waves on 10 SMs of 16 blocks. */
+static void latency_of_waves(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(LD_GLOBAL, 8), COUNT(BYTES_LOADED, 32), COUNT(SECTORS, 1)},
+				   .longest_warp = 1.5};
+
+	(void)state;
+	assert_float_equal(times_of(480, 32, counts).ns[KC_RESOURCE_LATENCY], 3.5 * (8 * 4 + 2 * 466), 1e-6);
+}
+
+/* 5 barriers of 30 cycles; 6 shared loads wait at every barrier, 29 cycles each; 11 instructions. */
+static void latency_of_shared_memory(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(LD_SHARED, 6), COUNT(BARRIERS, 5)}};
+
+	(void)state;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], 11 * 4 + 5 * 29 + 5 * 30, 1e-6);
+}
+
+/* The root of the sum of squares, on top of the floor. */
+static void joined(void **state)
+{
+	struct kc_counts counts = copies();
+	struct kc_resource_times t = times_of(10000, 100, counts);
+	double squares = 0, sum = 0;
+
+	(void)state;
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
+		squares += t.ns[r] * t.ns[r];
+		sum += t.ns[r];
+	}
+	assert_float_equal(t.total_ns, t.floor_ns + sqrt(squares), 1e-3);
+	assert_true(t.total_ns > t.floor_ns + t.ns[t.limit] && t.total_ns < t.floor_ns + sum);
+	assert_string_equal(kc_resource_name(t.limit), "device memory");
+	assert_string_equal(kc_resource_name(KC_RESOURCE_COUNT), "unknown");
+}
+
+static void floors(void **state)
+{
+	struct kc_device other = device;
+
+	(void)state;
+	assert_float_equal(kc_resource_floor_ns(&other), 2080, 0);
+	other.cc_major = 9;
+	assert_float_equal(kc_resource_floor_ns(&other), 670, 0);
+	other.cc_major = 7;
+	assert_float_equal(kc_resource_floor_ns(&other), 750, 0);
+	other.empty_kernel_ns = 1234;
+	assert_float_equal(kc_resource_floor_ns(&other), 1234, 0);
+}
+
+static void what_cannot_be_told_is_refused(void **state)
+{
+	struct kc_counts none = {.threads = 256}, some = {.of = {COUNT(FMA, 1)}, .threads = 256};
+	struct kc_work work = work_of(&device, 1, 256);
+	struct kc_device without_clock = device;
+	struct kc_resource_times times;
+
+	(void)state;
+	without_clock.clock_khz = 0;
+	assert_int_equal(kc_resource_times(&device, &work, &none, &times), -ENODATA);
+	assert_int_equal(kc_resource_times(&without_clock, &work, &some, &times), -ENODATA);
+	some.of[KC_COUNT_OF_FMA] = INFINITY;
+	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
+	some.of[KC_COUNT_OF_FMA] = NAN;
+	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(units),
+	    cmocka_unit_test(divergence),
+	    cmocka_unit_test(divisions),
+	    cmocka_unit_test(few_blocks_use_their_sms),
+	    cmocka_unit_test(a_single_warp_has_a_quarter_of_an_sm),
+	    cmocka_unit_test(memory),
+	    cmocka_unit_test(scattered_bytes_stay_near),
+	    cmocka_unit_test(bytes_read_before_come_from_l2),
+	    cmocka_unit_test(measured_bandwidth),
+	    cmocka_unit_test(shared_memory),
+	    cmocka_unit_test(atomics),
+	    cmocka_unit_test(latency),
+	    cmocka_unit_test(latency_of_waves),
+	    cmocka_unit_test(latency_of_shared_memory),
+	    cmocka_unit_test(joined),
+	    cmocka_unit_test(floors),
+	    cmocka_unit_test(what_cannot_be_told_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
