@@ -178,13 +178,17 @@ static int predict_in_file(const struct request *request, struct answer *answer)
 	return status;
 }
 
+/* What is given counts as exact: nothing is assumed of it here. */
 static struct kc_counted_launch launch_of(const struct kc_count_spec *spec)
 {
-	return (struct kc_counted_launch){
+	struct kc_counted_launch launch = {
 	    .resources = {.registers = spec->kernel.registers, .static_shared_bytes = spec->kernel.shared_bytes},
 	    .shape = {.grid = {spec->kernel.blocks, 1, 1}, .block = {spec->kernel.threads, 1, 1}},
 	    .counts = spec->counts,
 	};
+
+	launch.counts.exact = 1;
+	return launch;
 }
 
 /* Predicts the kernels given as counts; names each that has no times, with the reason. An exit status. */
@@ -224,7 +228,7 @@ static int print_json(const struct request *request, const struct answer *answer
 		json_object_set_new(kernel, "waves", kc_json_real(prediction->times.work.waves));
 		json_object_set_new(kernel, "counts", kc_counts_json(&prediction->counts));
 		json_object_set_new(kernel, "assumed", json_boolean(prediction->counts.assumed));
-		json_object_set_new(kernel, "models", kc_models_json(&prediction->times.models));
+		json_object_set_new(kernel, "models", kc_models_json(&prediction->times));
 		json_array_append_new(kernels, kernel);
 	}
 	json_object_set_new(out, "kernels", kernels);
@@ -300,11 +304,11 @@ const struct kc_command kc_command_predict = {
 	"describe, as\n"
 	".Nm Cm explain\n"
 	"does. NAME is mangled or readable; it can be left out where the file has one kernel.\n"
-	"The models are the cycle model's two bounds, the boat hull model where the counts fit one of its classes,\n"
-	"a roofline, and, with\n"
+	"The estimate is the time that the launch's demand on each resource of the GPU takes, with what limits it;\n"
+	"or, with\n"
 	".Fl -lambda ,\n"
-	"BSP. The estimate goes from the roofline's lower bound to the slowest model without BSP\n"
-	"plus the time of an empty kernel (calibrated with --db, else 750 ns), or is, with\n"
+	"BSP's time. Beside it are the models of papers: the cycle model's two bounds, the boat hull model where the\n"
+	"counts fit one of its classes, a roofline, and, with\n"
 	".Fl -lambda ,\n"
-	"BSP's time. None of them knows what a launch costs or how well caches work.\n",
+	"BSP. None of them knows what a launch costs.\n",
 };

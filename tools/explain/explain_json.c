@@ -176,7 +176,7 @@ static json_t *kernel_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "loops", kernel->cost ? loops_json(&kernel->story) : json_array());
 	json_object_set_new(out, "formula", kernel->cost ? formula_json(&kernel->story) : json_null());
 	json_object_set_new(out, "counts", counts_json(kernel));
-	json_object_set_new(out, "models", kernel->timed == 1 ? kc_models_json(&kernel->times.models) : json_null());
+	json_object_set_new(out, "models", kernel->timed == 1 ? kc_models_json(&kernel->times) : json_null());
 	json_object_set_new(out, "unknown", kernel->cost ? unknown_json(&kernel->story) : json_array());
 	json_object_set_new(out, "refused", kc_explain_refusal(kernel, why) ? kc_json_text(why) : json_null());
 	return out;

@@ -7,6 +7,17 @@
 #include <math.h>
 #include <stdio.h>
 
+/* What comes to no work takes as long as an empty kernel, which none is shorter than. */
+static void time_resources(const struct kc_device *device, const struct kc_counts *counts,
+			   struct kc_launch_times *times)
+{
+	double width = exp((double)kc_resource_half_width(counts));
+
+	kc_resource_times(device, &times->work, counts, &times->resources);
+	times->low_ns = fmax(times->resources.total_ns / width, times->resources.floor_ns);
+	times->high_ns = times->resources.total_ns * width;
+}
+
 int kc_launch_times(const struct kc_device *device, const struct kc_counted_launch *launch, double lambda,
 		    struct kc_launch_times *times, char *why, size_t why_size)
 {
@@ -20,9 +31,12 @@ int kc_launch_times(const struct kc_device *device, const struct kc_counted_laun
 	}
 	rc = kc_model_times(device, times->work.blocks, block[0] * block[1] * block[2], &launch->counts, lambda,
 			    &times->models);
-	if (rc < 0)
+	if (rc < 0) {
 		snprintf(why, why_size, "%s has no clock_khz, which the models need", device->name);
-	return rc;
+		return rc;
+	}
+	time_resources(device, &launch->counts, times);
+	return 0;
 }
 
 static void add_row(struct kc_table *table, const char *model, const char *meaning, double low_ns, double high_ns)
@@ -34,28 +48,54 @@ static void add_row(struct kc_table *table, const char *model, const char *meani
 	kc_table_row(table, (const char *const[]){model, low, low_ns == high_ns ? "" : high, meaning});
 }
 
-/* From the roofline's lower bound, which no launch can beat, to the slowest of the models that need no λ; and no kernel
- * takes less than an empty one. */
+#define TOLD_SHARE 0.25 /* of the longest resource, from which one is worth a word */
+#define TOLD 3u
+
+/* The longest resource of those that are not longer than one of them, which is left out; KC_RESOURCE_COUNT: none. */
+static uint32_t next_longest(const struct kc_resource_times *times, uint32_t after)
+{
+	uint32_t found = KC_RESOURCE_COUNT;
+
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
+		int comes = times->ns[r] < times->ns[after] || (times->ns[r] == times->ns[after] && r > after);
+
+		if (comes && (found == KC_RESOURCE_COUNT || times->ns[r] > times->ns[found]))
+			found = r;
+	}
+	return found;
+}
+
+/* "device memory 44.1 us, L2 cache 12.3 us, an empty kernel 750 ns" */
+static void print_limits(const struct kc_resource_times *times, unsigned indent)
+{
+	char ns[KC_FORMAT_BYTES];
+	uint32_t r = times->limit;
+
+	printf("%*slimited by: ", (int)indent, "");
+	for (uint32_t i = 0; i < TOLD && r < KC_RESOURCE_COUNT && times->ns[r] > TOLD_SHARE * times->ns[times->limit];
+	     i++) {
+		kc_format_ns(times->ns[r], ns);
+		printf("%s %s, ", kc_resource_name(r), ns);
+		r = next_longest(times, r);
+	}
+	kc_format_ns(times->floor_ns, ns);
+	printf("an empty kernel %s\n", ns);
+}
+
 static void print_estimate(const struct kc_launch_times *times, double lambda, unsigned indent)
 {
-	const struct kc_model_times *models = &times->models;
-	double low = fmax(times->work.launch_ns, models->roofline_low_ns),
-	       high = fmax(models->roofline_high_ns, models->cycle_sum_ns);
-	char bsp[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES], empty[KC_FORMAT_BYTES];
+	char bsp[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES];
 
-	if (models->boathull_class != KC_BOATHULL_NONE)
-		high = fmax(high, models->boathull_high_ns);
-	kc_format_ns(models->bsp_ns, bsp);
-	kc_format_ns(low, from);
-	kc_format_ns(times->work.launch_ns + high, to);
-	kc_format_ns(times->work.launch_ns, empty);
+	kc_format_ns(times->models.bsp_ns, bsp);
+	kc_format_ns(times->resources.total_ns, time);
+	kc_format_ns(times->low_ns, from);
+	kc_format_ns(times->high_ns, to);
 	if (lambda == KC_LAMBDA_NOT_LEARNED)
-		printf(
-		    "%*sestimate: %s to %s, from the roofline's bound to the slowest model plus an empty kernel's %s\n",
-		    (int)indent, "", from, to, empty);
+		printf("%*sestimate: %s; nine in ten such kernels take %s to %s\n", (int)indent, "", time, from, to);
 	else
-		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; the models without \xce\xbb say %s to %s\n",
-		       (int)indent, "", bsp, lambda, from, to);
+		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; without \xce\xbb %s\n", (int)indent, "", bsp,
+		       lambda, time);
+	print_limits(&times->resources, indent);
 }
 
 static int print_table(const struct kc_model_times *times, double lambda, unsigned indent)

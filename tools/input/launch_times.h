@@ -2,15 +2,16 @@
  * What every model says of a launch whose counts are known.
  *
  *   kc_counted_launch   what is launched, and what each of its threads does
- *   kc_launch_times     its occupancy on a device, and each model's time there
+ *   kc_launch_times     its occupancy on a device, its time there by what it demands of
+ *                       each resource, and each model's
  *
  * `kerncast predict` and `kerncast explain` both print these, so that their answers agree.
  */
 #ifndef KC_LAUNCH_TIMES_H
 #define KC_LAUNCH_TIMES_H
 
-#include "predictor/solo/forecast.h"
 #include "predictor/papers/models.h"
+#include "predictor/solo/resources.h"
 
 #include <stddef.h>
 
@@ -24,6 +25,8 @@ struct kc_counted_launch {
 
 struct kc_launch_times {
 	struct kc_work work;
+	struct kc_resource_times resources;
+	double low_ns, high_ns; /* 90 % interval of the resources' time */
 	struct kc_model_times models;
 };
 

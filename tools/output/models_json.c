@@ -2,10 +2,28 @@
 
 #include <math.h>
 
-json_t *kc_models_json(const struct kc_model_times *times)
+static json_t *resources_json(const struct kc_launch_times *times)
 {
+	const struct kc_resource_times *resources = &times->resources;
+	json_t *out = json_object(), *each = json_object();
+
+	json_object_set_new(out, "total_ns", kc_json_real(resources->total_ns));
+	json_object_set_new(out, "low_ns", kc_json_real(times->low_ns));
+	json_object_set_new(out, "high_ns", kc_json_real(times->high_ns));
+	json_object_set_new(out, "floor_ns", kc_json_real(resources->floor_ns));
+	json_object_set_new(out, "limit", json_string(kc_resource_key(resources->limit)));
+	for (uint32_t i = 0; i < KC_RESOURCE_COUNT; i++)
+		json_object_set_new(each, kc_resource_key(i), kc_json_real(resources->ns[i]));
+	json_object_set_new(out, "ns", each);
+	return out;
+}
+
+json_t *kc_models_json(const struct kc_launch_times *launch)
+{
+	const struct kc_model_times *times = &launch->models;
 	json_t *out = json_object(), *boathull = json_null();
 
+	json_object_set_new(out, "resources", resources_json(launch));
 	if (times->boathull_class != KC_BOATHULL_NONE) {
 		boathull = json_object();
 		json_object_set_new(boathull, "class", json_string(kc_boathull_class_name(times->boathull_class)));

@@ -4,11 +4,11 @@
 
 #include "json.h"
 
-#include "predictor/papers/models.h"
+#include "tools/input/launch_times.h"
 
-/* bsp_ns, cycle_max_ns, cycle_sum_ns, boathull (class, low_ns, high_ns; null where no class fits), roofline_low_ns,
- * roofline_high_ns. */
-json_t *kc_models_json(const struct kc_model_times *times);
+/* resources (total_ns, low_ns, high_ns, floor_ns, limit, and ns of each by its key), bsp_ns, cycle_max_ns,
+ * cycle_sum_ns, boathull (class, low_ns, high_ns; null where no class fits), roofline_low_ns, roofline_high_ns. */
+json_t *kc_models_json(const struct kc_launch_times *launch);
 
 /* A ratio of predictor/code/cost.h, which is 0 if there is nothing to divide; that becomes null. */
 json_t *kc_json_ratio(double value);

@@ -48,8 +48,7 @@ formulas() {
 @test "nvcc's default architecture: the same formulas" {
 	explain "$containers/default.o"
 	equal "$(get '$.architecture')" 75
-	# shared_stride makes a float of an integer: I2F for sm_75, I2FP of the integer unit for sm_90.
-	formulas | sed '/shared_stride/s/"int":"9"\(.*\)"convert":"1"/"int":"10"\1"convert":"0"/' >got
+	formulas >got
 	explain "$containers/kernels.ptx"
 	formulas >wanted
 	diff wanted got
@@ -186,6 +185,8 @@ add_launch=(--grid 4000 --block 256 --args "0x10000000,0x20000000,0x30000000,102
 	"$kerncast" explain "$build/explain/libkernels.so" --kernel vector_add "${add_launch[@]}" >text
 	contains "$(<text)" "on small.device, running alone"
 	contains "$(<text)" "estimate: "
+	# 32,000 warps, 13 cycles each; 12 bytes of 1,024,000 threads at 0.92 of the peak, and at 47 bytes per cycle of L2.
+	contains "$(<text)" "limited by: starting blocks 41.6 µs, device memory 34.8 µs, L2 cache 26.1 µs, an empty kernel 670 ns"
 	contains "$(<text)" "BSP is left out"
 	[[ $(<text) != *"BSP "*"eq. 3"* ]]
 	contains "$(<text)" "class element ^ element -> element"
