@@ -279,10 +279,12 @@ void kc__plans_step(void)
 /* A launch that has not returned is recovered from the journal, so what it needs stays there. */
 void kc__plans_end(void)
 {
+	kc__plan_lock();
 	for (uint32_t i = 0; i < CHAINS; i++)
 		for (struct kc__plan *plan = atomic_load(&chains[i]); plan; plan = plan->next)
 			if (!atomic_load(&plan->launches))
 				release(plan->places, plan->place_count);
+	kc__plan_unlock();
 }
 
 void kc__plans_forget(void)
