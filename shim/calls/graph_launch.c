@@ -74,14 +74,12 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 /* NULL: dropped, or it has no kernels. */
 static struct kc_slot *record(struct kc__graph_exec *exec, const struct kc__known *on, uint32_t number)
 {
-	struct kc__plan *plan = kc__plan_take(exec, on);
 	uint64_t kernels = exec->enabled;
+	struct kc__plan *plan = kernels ? kc__plan_take(exec, on) : NULL;
 	struct kc_slot *slot = NULL;
 
-	if (!plan && kernels && kc__plan_make(exec, on))
-		plan = kc__plan_take(exec, on);
 	kc__thread.recorded += kernels;
-	if (plan && kernels)
+	if (plan)
 		slot = kc_journal_claim_with_room(kc__shim.journal, KC_KIND_GRAPH_LAUNCH, kernels);
 	if (slot) {
 		fill(&slot->graph_launch, plan, on, number);

@@ -294,8 +294,17 @@ static void draft_free(struct draft *draft)
 	free(draft->chosen);
 }
 
+/* The lock is held. */
+static void take(struct kc__plan *plan)
+{
+	plan->used_since_put = true;
+	if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
+		atomic_store(&plan->used, true);
+	atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
+}
+
 /* Takes the plan over, or frees it. */
-static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan)
+static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan, bool launches)
 {
 	bool put;
 
@@ -307,12 +316,14 @@ static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan)
 	exec->plan = put ? plan : NULL;
 	plan->exec = exec->plan ? exec : NULL;
 	exec->changed = false;
+	if (put && launches)
+		take(plan);
 	kc__plans_add(plan);
 	kc__plan_unlock(); /* where it could not be put, or has been made anew, the worker frees it from here on */
 	return put;
 }
 
-bool kc__plan_make(struct kc__graph_exec *exec, const struct kc__known *on)
+static struct kc__plan *make(struct kc__graph_exec *exec, const struct kc__known *on, bool launches)
 {
 	struct kc__plan *plan = NULL;
 	struct draft draft;
@@ -329,7 +340,12 @@ bool kc__plan_make(struct kc__graph_exec *exec, const struct kc__known *on)
 		draft.chosen = NULL;
 	}
 	draft_free(&draft);
-	return plan && set_plan(exec, plan);
+	return plan && set_plan(exec, plan, launches) ? plan : NULL;
+}
+
+void kc__plan_make(struct kc__graph_exec *exec, const struct kc__known *on)
+{
+	make(exec, on, false);
 }
 
 /* Using */
@@ -356,15 +372,12 @@ struct kc__plan *kc__plan_take(struct kc__graph_exec *exec, const struct kc__kno
 	struct kc__plan *plan = NULL;
 
 	kc__plan_lock();
-	if (fits(exec, on) && (exec->plan->place_count || !exec->plan->entry.kernels || kc__plan_put(exec->plan))) {
+	if (fits(exec, on) && (exec->plan->place_count || kc__plan_put(exec->plan))) {
 		plan = exec->plan;
-		plan->used_since_put = true;
-		if (!atomic_load_explicit(&plan->used, memory_order_relaxed))
-			atomic_store(&plan->used, true);
-		atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
+		take(plan);
 	}
 	kc__plan_unlock();
-	return plan;
+	return plan ? plan : make(exec, on, true);
 }
 
 void kc__plan_give(struct kc__plan *plan)

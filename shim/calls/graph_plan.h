@@ -57,13 +57,12 @@ void kc__plan_forget(void); /* likewise */
 void kc__plan_lock(void);
 void kc__plan_unlock(void);
 
-/* Makes the exec's plan for launches in on's stream and device. Without a stream: for any stream of the device. false:
- * no memory, or the journal is full. */
-bool kc__plan_make(struct kc__graph_exec *exec, const struct kc__known *on);
+/* Makes the exec's plan for launches in on's stream and device. Without a stream: for any stream of the device. */
+void kc__plan_make(struct kc__graph_exec *exec, const struct kc__known *on);
 /* The exec is gone, or is to get another plan. */
 void kc__plan_leave(struct kc__graph_exec *exec);
-/* The plan that a launch of the exec there is to use, which is one of its launches from here on; NULL: there is none.
- */
+/* The plan that a launch of the exec there is to use, which is one of its launches from here on. Where there is none,
+ * or it does not fit any more, it is made. NULL: no memory, or the journal is full. */
 struct kc__plan *kc__plan_take(struct kc__graph_exec *exec, const struct kc__known *on);
 /* Worker: that launch has its slots; or any thread: it is not made. */
 void kc__plan_give(struct kc__plan *plan);

@@ -213,10 +213,14 @@ void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
 	memset(known, 0, sizeof(*known));
 }
 
+static bool unloading; /* modules, in another thread */
+
 void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
 {
 	(void)known;
 	(void)dims;
+	if (unloading)
+		atomic_fetch_add(&kc__shim.module_generation, 1);
 }
 
 bool kc__variant_is_outdated(const struct kc__variant *variant)
@@ -260,6 +264,7 @@ static int begin(void **state)
 	kc__shim.journal = create(16 * MIB);
 	kc__shim.header = kc_journal_header(kc__shim.journal);
 	kc__shim.stage = KC__ON;
+	unloading = false;
 	return 0;
 }
 
@@ -417,6 +422,16 @@ static void during_the_call_no_record_holds_an_address(void **state)
 	kc__graph_launch_end(launched, NULL, false, CUDA_SUCCESS);
 }
 
+static void it_is_recorded_while_modules_are_unloaded(void **state)
+{
+	(void)state;
+	instantiate(&child, NULL, 0);
+	unloading = true;
+	assert_int_equal(launch(CUDA_SUCCESS, 7), 2);
+	assert_int_equal(launch(CUDA_SUCCESS, 8), 2);
+	assert_int_equal(counted(KC_COUNT_DROPPED), 0);
+}
+
 static void a_launch_that_fails_fails_for_each_kernel(void **state)
 {
 	(void)state;
@@ -526,6 +541,7 @@ int main(void)
 	    TEST(kernels_of_a_chain_run_in_order),
 	    TEST(launches_of_a_graph_are_numbered),
 	    TEST(during_the_call_no_record_holds_an_address),
+	    TEST(it_is_recorded_while_modules_are_unloaded),
 	    TEST(a_launch_that_fails_fails_for_each_kernel),
 	    TEST(a_disabled_node_makes_no_record),
 	    TEST(a_node_is_given_other_parameters),
