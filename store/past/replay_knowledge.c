@@ -138,6 +138,19 @@ static void *object_of(const struct kc__replay_knowledge *knowledge, size_t slot
 	return knowledge->by_name.at[name->id];
 }
 
+/* Several rows may have one. */
+static void free_devices(struct kc__replay_knowledge *knowledge)
+{
+	for (size_t i = 0; i < knowledge->devices.capacity; i++) {
+		const struct kc__replay_device *device = knowledge->devices.at[i];
+
+		if (device && kc_ids_find(&knowledge->device_rows, device->row) != i)
+			knowledge->devices.at[i] = NULL;
+	}
+	for (size_t i = 0; i < knowledge->devices.capacity; i++)
+		free(knowledge->devices.at[i]);
+}
+
 void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 {
 	if (!knowledge)
@@ -153,12 +166,7 @@ void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 			free((char *)((struct kc__replay_kernel *)object)->identity.mangled);
 		free(object);
 	}
-	for (size_t i = 0; i < knowledge->devices.capacity; i++) {
-		struct kc__replay_device *device = knowledge->devices.at[i];
-
-		if (device && kc_ids_find(&knowledge->device_rows, device->row) == i) /* else another row's */
-			free(device);
-	}
+	free_devices(knowledge);
 	free(knowledge->by_name.at);
 	free(knowledge->shapes.at);
 	free(knowledge->given.at);
