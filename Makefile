@@ -271,7 +271,7 @@ list-tests:
 under = $(AGAIN) SAN=$(subst -,$(comma),$(1)) BUILD=$(BUILD)/$(1)
 sanitize-programs: all unit-tests $(SIMCUDA_LIBS) $(BUILD)/demo-static-sim \
   $(addprefix $(MATRIX)/,$(addprefix sim/,runtime_graph process_fork_first process_fork_after process_fork_busy) \
-  driver/linked_driver_graph driver/linked_driver_images) $(SANITIZED_SIZES)
+  driver/linked_driver_graph driver/linked_driver_images) $(SANITIZED_SIZES) $(addprefix $(AWKWARD)/,exit late.so)
 sanitize: ## unit tests and the library itself under the sanitizers
 	@scripts/setup
 	@$(call under,address-undefined) sanitize-programs

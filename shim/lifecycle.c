@@ -56,7 +56,7 @@ static struct {
 	bool exiting;         /* left_ns of KERNCAST_FLUSH_MS are left for the rest of it */
 	int64_t left_ns;
 	_Atomic int64_t allowed; /* launches still recorded while the exit waits */
-	_Atomic bool file_gone;  /* the journal's file is deleted, or about to be */
+	bool file_gone;          /* the journal's file is deleted; start_lock */
 	char complaint[256];     /* about an option that was not understood */
 } life;
 
@@ -98,11 +98,9 @@ void kc__close_journal(bool done, uint64_t stored_count)
 	bool remove;
 
 	pthread_mutex_lock(&kc__shim.start_lock);
-	/* In this order, a launch that is counted now is either seen here, or sees that the file is gone. */
-	atomic_store(&life.file_gone, done);
 	remove = done && atomic_load(count) == stored_count;
 	kc_journal_close(kc__shim.journal, remove);
-	atomic_store(&life.file_gone, remove);
+	life.file_gone = remove;
 	pthread_mutex_unlock(&kc__shim.start_lock);
 }
 
@@ -110,18 +108,19 @@ static void restore_journal(void *unused)
 {
 	(void)unused;
 	if (kc_journal_restore(kc__shim.journal) == 0)
-		__atomic_store_n(&kc__shim.header, kc_journal_header(kc__shim.journal), __ATOMIC_RELEASE);
+		kc__shim.header = kc_journal_header(kc__shim.journal);
 }
 
-void kc__keep_count(void)
+/* The journal that is made again takes over what was counted before. */
+void kc__count_after_end(uint64_t kernels)
 {
 	int saved_errno = errno;
 
-	if (!atomic_load(&life.file_gone))
-		return;
 	pthread_mutex_lock(&kc__shim.start_lock);
-	if (atomic_exchange(&life.file_gone, false))
+	atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_AFTER_END], kernels);
+	if (life.file_gone)
 		kc__files_do(restore_journal, NULL);
+	life.file_gone = false;
 	pthread_mutex_unlock(&kc__shim.start_lock);
 	errno = saved_errno;
 }
@@ -202,7 +201,7 @@ static void forget_parent(void)
 	atomic_store(&kc__shim.captures, 0);
 	kc__thread = (struct kc__thread){0};
 	life.started = life.exiting = false;
-	atomic_store(&life.file_gone, false);
+	life.file_gone = false;
 	atomic_store(&kc__shim.exit_ns, 0);
 	atomic_store(&kc__shim.ours, 1);
 }

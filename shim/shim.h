@@ -239,7 +239,7 @@ struct kc__state {
 	} __attribute__((aligned(KC__PAGE_BYTES)));
 	struct kc_options options;
 	struct kc_journal *journal;
-	struct kc_journal_header *header;
+	struct kc_journal_header *_Atomic header;
 	struct kc__device devices[KC__DEVICES_MAX];
 	int device_count;
 	int driver_version;
@@ -375,8 +375,8 @@ static inline bool kc__admitted(void)
 	       (stage == KC__EXITING && kc__exit_allows());
 }
 
-/* A launch after the end has been counted: the count must outlive the process. */
-void kc__keep_count(void);
+/* Launches after the end, in any thread: the count outlives the process. */
+void kc__count_after_end(uint64_t kernels);
 /* Worker: closes the journal, and deletes its file if everything is stored (done), such counts included. */
 void kc__close_journal(bool done, uint64_t stored_count);
 

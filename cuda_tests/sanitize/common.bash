@@ -105,6 +105,15 @@ graph_full() {
 	within "$(report '$.ledger.dropped')" 1 100000 "dropped launches"
 }
 
+# The library's own destructor has run, and its journal is gone: the first launch makes it again, and all count there.
+after_end() {
+	options
+	keep late env LD_PRELOAD="$preload $build/awkward/late.so" KERNCAST_FLUSH_MS=60000 "$build/awkward/exit" late 8
+	no_reports
+	equal "$(<late.status)" 5 "exit status"
+	equal "$(report '$.ledger.launches')|$(report '$.ledger.after_end')" "1000|800" "rows, after the end"
+}
+
 fault() { # SIMCUDA_FAULT. One thread: the demo exits at an error, and its other threads would go on launching
 	export SIMCUDA_FAULT=$1
 	options

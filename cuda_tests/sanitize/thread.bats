@@ -14,6 +14,7 @@ load common
 @test "thread: fork while four threads launch" { fork sim/process_fork_busy; }
 @test "thread: KERNCAST_JOURNAL_MAX reached" { journal_full; }
 @test "thread: KERNCAST_JOURNAL_MAX reached by graphs, 8 threads" { graph_full; }
+@test "thread: 8 threads launch after the end" { after_end; }
 @test "thread: CUPTI drops records" { fault cupti-drop; }
 @test "thread: a launch fails" { fault launch-fail=100; }
 @test "thread: the driver's addresses are not those it exports" { fault hidden-addresses; }

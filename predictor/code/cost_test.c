@@ -17,7 +17,7 @@ static void operations_by_class(void **state)
 	assert_count(counts, ADD, 128);
 	assert_count(counts, MUL, 128);
 	assert_count(counts, SPECIAL, 128);
-	assert_count(counts, INT, 2 * 128);
+	assert_count(counts, INT, 3 * 128); /* sqrt.approx compares its operand with the smallest normal number */
 	assert_count(counts, CONVERT, 128);
 	assert_count(counts, DIVMOD, 128);
 	assert_count(counts, BARRIERS, 128);

@@ -13,12 +13,12 @@
 /* X(constant, name in output). Each is an average per thread over the launch. */
 #define KC_COST_COUNTERS(X)                                                                                            \
 	X(FMA, "fma")             /* fused multiply-adds, floating point */                                            \
-	X(ADD, "add")             /* floating-point additions, comparisons, min, max */                                \
+	X(ADD, "add")             /* floating-point additions; of 64 and 16 bits also comparisons, min, max */         \
 	X(MUL, "mul")             /* floating-point multiplications */                                                 \
-	X(INT, "int")             /* integer and logic operations, comparisons, selections */                          \
-	X(DIVMOD, "divmod")       /* integer division and remainder, floating-point division */                        \
-	X(SPECIAL, "special")     /* sin, cos, ex2, lg2, rcp, rsqrt, sqrt, tanh */                                     \
-	X(CONVERT, "convert")     /* conversions between types */                                                      \
+	X(INT, "int")             /* integer and logic operations, comparisons, min, max, selections of any type */    \
+	X(DIVMOD, "divmod")       /* integer division and remainder; one of 64 bits counts as four */                  \
+	X(SPECIAL, "special")     /* what the special function unit approximates, also in divisions and roots */       \
+	X(CONVERT, "convert")     /* conversions between types, apart from those that other units execute */           \
 	X(DOUBLE, "double")       /* those of fma, add and mul in 64 bits, counted there as well */                    \
 	X(HALF, "half")           /* those of fma, add and mul in 16 bits, counted there as well */                    \
 	X(TENSOR, "tensor")       /* multiply-adds on tensor cores, divided among the threads */                       \

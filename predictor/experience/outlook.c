@@ -377,14 +377,16 @@ void kc_outlook_measured(const struct kc_measured_launch *o)
 }
 
 /* The slowdown refers to the solo time as known now, not at the launch. Where λ was learned from launches that ran
- * alone, one that overlapped others teaches it nothing more. */
+ * alone, one that overlapped others teaches it nothing more. One that ran alone was not slowed down, however long it
+ * took beside its solo time: that may be another size, of which nothing is known. */
 void kc_outlook_learn(const struct kc_decided_launch *lesson)
 {
 	struct kc_belief belief = kc_lambda_belief(lesson->lambda, 0);
 	struct kc_solo solo = kc_forecast_solo(lesson->work, &belief, NULL, NULL);
 
 	if (lesson->contention && belief.count)
-		kc_contention_learn(lesson->contention, &lesson->meeting, &lesson->met, solo.ns, lesson->measured_ns);
+		kc_contention_learn(lesson->contention, &lesson->meeting, &lesson->met, solo.ns,
+				    lesson->overlapped ? lesson->measured_ns : solo.ns);
 	if (!lesson->overlapped || !lesson->solos)
 		kc_lambda_learn(lesson->lambda, lesson->work, lesson->measured_ns, lesson->overlapped,
 				lesson->slowdown);

@@ -106,6 +106,21 @@ static void overlapped_runs_teach_the_slowdown(void **state)
 	free(f.tl);
 }
 
+/* Each takes longer than λ says, as each has more to do, which the launch shape does not tell. A shape that was never
+ * measured gets what the device's have learned. */
+static void what_runs_alone_is_not_slowed_down(void **state)
+{
+	const struct kc_placement placed = {.slowdown = 1, .meeting = {.room = 1}};
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < 10; i++)
+		learn(&f, &placed, 0, i, 10000 << i);
+	assert_float_equal(kc_contention_slowdown(&f.board, &placed.meeting), 1, 0);
+	free(f.tl);
+}
+
 /* Never seen alone: the first measurement is all there is to go by. */
 static void what_never_runs_alone_is_learned_too(void **state)
 {
@@ -628,6 +643,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(overlapped_runs_teach_the_slowdown),
+	    cmocka_unit_test(what_runs_alone_is_not_slowed_down),
 	    cmocka_unit_test(what_never_runs_alone_is_learned_too),
 	    cmocka_unit_test(load),
 	    cmocka_unit_test(launches_in_flight_repeat_a_mistake),

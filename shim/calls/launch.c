@@ -167,12 +167,6 @@ bool kc__launch_enter(void)
 	return kc__admitted();
 }
 
-void kc__count_after_end(uint64_t kernels)
-{
-	atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_AFTER_END], kernels);
-	kc__keep_count();
-}
-
 void kc__launch_without_slot(void)
 {
 	if (kc__ended()) {

@@ -107,7 +107,6 @@ static inline void kc__count(enum kc_counter counter)
 {
 	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], 1, memory_order_relaxed);
 }
-void kc__count_after_end(uint64_t kernels);
 
 /* The journal has no slot for a launch: it is full, or sealed. */
 void kc__launch_without_slot(void);

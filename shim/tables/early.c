@@ -62,6 +62,11 @@ void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 	variant->kernel->early_made = early;
 }
 
+bool kc__early_is(const struct kc__variant *variant, int64_t predicted_at_ns)
+{
+	return variant->early && atomic_load(&variant->early->predicted_at_ns) == predicted_at_ns;
+}
+
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given)
 {
 	if (!variant->early)
@@ -111,7 +116,7 @@ static bool count(struct kc__early *early)
 
 bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns)
 {
-	if (!variant->early || atomic_load(&variant->early->predicted_at_ns) != predicted_at_ns)
+	if (!kc__early_is(variant, predicted_at_ns))
 		return false;
 	variant->early->measured_ns = measured_ns;
 	return count(variant->early);

@@ -143,18 +143,21 @@ void kc__learn_sizes(struct kc__kernel *kernel)
 	end_event();
 }
 
-/* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments. */
+/* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments.
+ * Those of the first launch of a shape are known; later ones may have had others, where any matter. */
 static struct kc__variant *current_variant(const struct kc_launch *launch)
 {
 	struct kc__variant *variant =
 	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
+	struct kc__variant *successor;
 
 	if (!variant) /* the launch could not be predicted */
 		return NULL;
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	if (variant->successor)
-		variant = variant->successor;
+	successor = variant->successor;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (successor && (!successor->arguments || kc__early_is(variant, launch->predicted_at_ns)))
+		return successor;
 	return variant;
 }
 

@@ -210,6 +210,42 @@ static void what_was_not_launched_has_nothing_to_hand_on(void **state)
 	assert_int_equal(not_made->successor->engine.learned.lambda.count, 0);
 }
 
+static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, int64_t took_ns)
+{
+	struct kc_launch launch = {
+	    .variant = variant->id,
+	    .predicted_at_ns = predicted_at_ns,
+	    .measured_start_ns = 100000,
+	    .measured_end_ns = 100000 + took_ns,
+	    .overlap = KC_OVERLAP_NONE,
+	    .solo_ns = took_ns,
+	    .slowdown = 1,
+	};
+
+	kc__learn_measured(&launch);
+	kc__learn_decided(&launch, &(const struct kc_load){{0}});
+}
+
+/* The second launch of the shape may have been of any size. */
+static void launches_made_before_the_code_was_read_teach_no_size_but_the_first(void **state)
+{
+	struct kc__variant *variant = launched(4, 1);
+	struct kc__formula *formula = read_code();
+	const struct kc_sizes *sizes = &variant->engine.key->sizes;
+	double first_ns;
+
+	(void)state;
+	kc__early_made(variant, 2000);
+	kc__learn_formula(&kernel, formula, kc__early_prepare(&kernel, formula));
+	learn_alone(variant, 2000, 7000);
+	assert_int_equal(sizes->count, 1);
+	first_ns = sizes->points[0].time_ns;
+	learn_alone(variant, 3000, 70000);
+	assert_int_equal(sizes->count, 1);
+	assert_float_equal(sizes->points[0].time_ns, first_ns, 0);
+	assert_int_equal(atomic_load(&variant->successor->engine.measured), 1);
+}
+
 /* Durations by context are kept for all devices together. */
 static void no_device_predicts_while_an_event_is_taken_in(void **state)
 {
@@ -256,6 +292,7 @@ int main(void)
 	    TEST(a_shape_launched_during_preparation_has_its_successor),
 	    TEST(sizes_are_learned_in_the_order_of_the_predictions),
 	    TEST(what_was_not_launched_has_nothing_to_hand_on),
+	    TEST(launches_made_before_the_code_was_read_teach_no_size_but_the_first),
 	    TEST(no_device_predicts_while_an_event_is_taken_in),
 	    TEST(a_destroyed_streams_launches_correct_its_own_lane),
 	};

@@ -112,13 +112,22 @@ static int must_be_in_memory(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG || rc == -ENODEV;
 }
 
+static void copy_header(struct kc_journal_header *h, const struct kc_journal_header *template, size_t from, size_t to)
+{
+	memcpy((char *)h + from, (const char *)template + from, to - from);
+}
+
+/* template: threads may be counting there. */
 static void fill_header(const struct kc_journal *j, const struct kc_journal_header *template)
 {
 	struct kc_journal_header *h = j->header;
 	uint64_t magic;
 
 	memcpy(&magic, KC_JOURNAL_MAGIC, sizeof(magic));
-	memcpy((char *)h + sizeof(magic), (const char *)template + sizeof(magic), sizeof(*h) - sizeof(magic));
+	copy_header(h, template, sizeof(magic), offsetof(struct kc_journal_header, counters));
+	for (int i = 0; i < KC_COUNTERS; i++)
+		atomic_store(&h->counters[i], atomic_load(&template->counters[i]));
+	copy_header(h, template, offsetof(struct kc_journal_header, boot_id), sizeof(*h));
 	h->version = KC_JOURNAL_VERSION;
 	h->header_bytes = KC_HEADER_BYTES;
 	h->slot_bytes = KC_SLOT_BYTES;

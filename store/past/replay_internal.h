@@ -73,6 +73,7 @@ struct kc__replay_shape {
 	struct kc_engine_variant engine;
 	/* Of a run that is replayed as it was recorded: */
 	struct kc__replay_shape *successor; /* the same launch with its arguments */
+	int first_alone; /* of what it was given something matters, so only the first launch is known to be the same */
 	struct kc__replay_shape *next_early;
 	const struct kc__op *first; /* the launch made before the formula was ready */
 	int64_t early_ns;           /* how long it took, alone, until that has been learned */

@@ -10,10 +10,13 @@ static int64_t measured_ns(const struct kc__op *op)
 	return op->end_ns - op->start_ns;
 }
 
-/* Where the formula was ready only after the launch, what it teaches goes to the variant with arguments. */
+/* Where the formula was ready only after the launch, what it teaches goes to the variant with its arguments. Those of
+ * the first launch of a shape are known; later ones may have had others, where any matter. */
 static struct kc_engine_variant *variant_of(const struct kc__op *op)
 {
-	return &(op->of->successor ? op->of->successor : op->of)->engine;
+	struct kc__replay_shape *shape = op->of;
+
+	return &(shape->successor && (!shape->first_alone || shape->first == op) ? shape->successor : shape)->engine;
 }
 
 void kc__replay_decided(const struct kc_span *span, void *arg)

@@ -218,6 +218,7 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 			continue;
 		shape->successor =
 		    kc__knowledge_shape(r->knowledge, shape->first->shape, given ? given : "", &counted->counts);
+		shape->first_alone = given != NULL;
 		if (!shape->successor)
 			return kc__knowledge_error(r->knowledge) ? kc__knowledge_error(r->knowledge) : -ENOMEM;
 		if (!shape->successor->engine.learned.lambda.count)

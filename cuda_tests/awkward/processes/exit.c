@@ -2,8 +2,9 @@
  * Launches while the process ends. exit, return: THREADS threads go on launching
  * until the process is gone. handlers: exit handlers and a destructor launch. pool:
  * the queue of a thread is emptied by the program's destructor. late: a destructor
- * that runs after those of preloaded libraries launches, by awkward_late(). Exit
- * status 5; handlers, pool and late print the launches that they made.
+ * that runs after those of preloaded libraries launches, by awkward_late(), in
+ * THREADS threads if there are to be any. Exit status 5; handlers, pool and late
+ * print the launches that they made.
  */
 #include "cuda_tests/awkward/awkward.h"
 
@@ -15,6 +16,7 @@
 
 #define BEFORE 1000 /* launches */
 #define AT_END 100  /* by each handler and destructor */
+#define THREADS_MAX 64
 #define STATUS 5
 
 extern void awkward_started(void) __attribute__((weak)); /* of exit_waits.so, if it is loaded */
@@ -22,7 +24,8 @@ extern void awkward_started(void) __attribute__((weak)); /* of exit_waits.so, if
 static struct awkward awkward;
 static atomic_long launched, queued;
 static pthread_t pool;
-static int in_destructor, pooled;
+static pthread_barrier_t together;
+static int in_destructor, pooled, late_threads;
 
 __attribute__((visibility("default"))) void awkward_late(void);
 
@@ -61,6 +64,25 @@ static void launch_at_end(void)
 	launch(AT_END);
 }
 
+static void *serve_late(void *unused)
+{
+	pthread_barrier_wait(&together);
+	launch_at_end();
+	return unused;
+}
+
+static void launch_late(int threads)
+{
+	pthread_t made[THREADS_MAX];
+
+	pthread_barrier_init(&together, NULL, (unsigned)threads);
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&made[i], NULL, serve_late, NULL))
+			_exit(4);
+	for (int i = 0; i < threads; i++)
+		pthread_join(made[i], NULL);
+}
+
 static void drain_pool(void)
 {
 	while (atomic_load(&queued))
@@ -91,7 +113,10 @@ __attribute__((destructor)) static void at_unload(void)
 /* Called by late.so, if it is loaded. */
 void awkward_late(void)
 {
-	launch_at_end();
+	if (late_threads)
+		launch_late(late_threads);
+	else
+		launch_at_end();
 	print_launched();
 }
 
@@ -111,6 +136,10 @@ int main(int argc, char **argv)
 		atexit(launch_at_end);
 	in_destructor = !strcmp(mode, "handlers");
 	pooled = !strcmp(mode, "pool") && !pthread_create(&pool, NULL, serve, NULL);
+	if (!strcmp(mode, "late")) {
+		late_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+		threads = 0;
+	}
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, launch_for_ever, NULL))
 			return 4;

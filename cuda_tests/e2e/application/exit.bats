@@ -97,6 +97,13 @@ hold_database() {
 	accounted_for 0
 }
 
+@test "so are those of 32 threads at once" {
+	keep shimmed env LD_PRELOAD="$library:$build/awkward/late.so" "$program" late 32
+	equal "$(<shimmed.status)" 5 "exit status"
+	equal "$(report '$.ledger.launches')|$(report '$.ledger.after_end')" "1000|3200" "rows, after the end"
+	accounted_for 0
+}
+
 @test "main ends by pthread_exit(): the process ends with its last thread, with exit handlers and status 0" {
 	local first=$build/awkward/first_thread arguments
 	for arguments in "launches 100" "launches 50000" "handlers 100"; do

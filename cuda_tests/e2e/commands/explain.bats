@@ -48,7 +48,8 @@ formulas() {
 @test "nvcc's default architecture: the same formulas" {
 	explain "$containers/default.o"
 	equal "$(get '$.architecture')" 75
-	formulas >got
+	# shared_stride makes a float of an integer: I2F for sm_75, I2FP of the integer unit for sm_90.
+	formulas | sed '/shared_stride/s/"int":"9"\(.*\)"convert":"1"/"int":"10"\1"convert":"0"/' >got
 	explain "$containers/kernels.ptx"
 	formulas >wanted
 	diff wanted got

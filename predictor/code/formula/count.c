@@ -50,33 +50,30 @@ static int is_float_type(const struct kc_ptx_instruction *i)
 /* By opcode, the counter plus 1; 0: none. */
 #define COUNTER(name) (KC_COUNT_OF_##name + 1)
 static const uint8_t counter_of[KC_PTX_OPCODE_COUNT] = {
-    [KC_PTX_DIV] = COUNTER(DIVMOD),   [KC_PTX_REM] = COUNTER(DIVMOD),    [KC_PTX_COS] = COUNTER(SPECIAL),
-    [KC_PTX_SIN] = COUNTER(SPECIAL),  [KC_PTX_EX2] = COUNTER(SPECIAL),   [KC_PTX_LG2] = COUNTER(SPECIAL),
-    [KC_PTX_RCP] = COUNTER(SPECIAL),  [KC_PTX_RSQRT] = COUNTER(SPECIAL), [KC_PTX_SQRT] = COUNTER(SPECIAL),
-    [KC_PTX_TANH] = COUNTER(SPECIAL), [KC_PTX_CVT] = COUNTER(CONVERT),   [KC_PTX_BRA] = COUNTER(CONTROL),
-    [KC_PTX_BRX] = COUNTER(CONTROL),  [KC_PTX_CALL] = COUNTER(CONTROL),  [KC_PTX_RET] = COUNTER(CONTROL),
-    [KC_PTX_EXIT] = COUNTER(CONTROL), [KC_PTX_TRAP] = COUNTER(CONTROL),  [KC_PTX_MAD] = COUNTER(INT),
-    [KC_PTX_MUL] = COUNTER(INT),      [KC_PTX_ADD] = COUNTER(INT),       [KC_PTX_SUB] = COUNTER(INT),
-    [KC_PTX_MIN] = COUNTER(INT),      [KC_PTX_MAX] = COUNTER(INT),       [KC_PTX_ABS] = COUNTER(INT),
-    [KC_PTX_NEG] = COUNTER(INT),      [KC_PTX_SET] = COUNTER(INT),       [KC_PTX_SETP] = COUNTER(INT),
-    [KC_PTX_ADDC] = COUNTER(INT),     [KC_PTX_AND] = COUNTER(INT),       [KC_PTX_BFE] = COUNTER(INT),
-    [KC_PTX_BFI] = COUNTER(INT),      [KC_PTX_BFIND] = COUNTER(INT),     [KC_PTX_BREV] = COUNTER(INT),
-    [KC_PTX_CLZ] = COUNTER(INT),      [KC_PTX_CNOT] = COUNTER(INT),      [KC_PTX_COPYSIGN] = COUNTER(INT),
-    [KC_PTX_DP2A] = COUNTER(INT),     [KC_PTX_DP4A] = COUNTER(INT),      [KC_PTX_FNS] = COUNTER(INT),
-    [KC_PTX_LOP3] = COUNTER(INT),     [KC_PTX_MADC] = COUNTER(INT),      [KC_PTX_MAD24] = COUNTER(INT),
-    [KC_PTX_MUL24] = COUNTER(INT),    [KC_PTX_MATCH] = COUNTER(INT),     [KC_PTX_NOT] = COUNTER(INT),
-    [KC_PTX_OR] = COUNTER(INT),       [KC_PTX_POPC] = COUNTER(INT),      [KC_PTX_PRMT] = COUNTER(INT),
-    [KC_PTX_REDUX] = COUNTER(INT),    [KC_PTX_SAD] = COUNTER(INT),       [KC_PTX_SELP] = COUNTER(INT),
-    [KC_PTX_SHF] = COUNTER(INT),      [KC_PTX_SHFL] = COUNTER(INT),      [KC_PTX_SHL] = COUNTER(INT),
-    [KC_PTX_SHR] = COUNTER(INT),      [KC_PTX_SLCT] = COUNTER(INT),      [KC_PTX_SUBC] = COUNTER(INT),
-    [KC_PTX_TESTP] = COUNTER(INT),    [KC_PTX_VOTE] = COUNTER(INT),      [KC_PTX_VSHR] = COUNTER(INT),
-    [KC_PTX_XOR] = COUNTER(INT),
+
+    [KC_PTX_TANH] = COUNTER(SPECIAL), [KC_PTX_BRA] = COUNTER(CONTROL),  [KC_PTX_BRX] = COUNTER(CONTROL),
+    [KC_PTX_CALL] = COUNTER(CONTROL), [KC_PTX_RET] = COUNTER(CONTROL),  [KC_PTX_EXIT] = COUNTER(CONTROL),
+    [KC_PTX_TRAP] = COUNTER(CONTROL), [KC_PTX_MAD] = COUNTER(INT),      [KC_PTX_MUL] = COUNTER(INT),
+    [KC_PTX_ADD] = COUNTER(INT),      [KC_PTX_SUB] = COUNTER(INT),      [KC_PTX_MIN] = COUNTER(INT),
+    [KC_PTX_MAX] = COUNTER(INT),      [KC_PTX_ABS] = COUNTER(INT),      [KC_PTX_NEG] = COUNTER(INT),
+    [KC_PTX_SET] = COUNTER(INT),      [KC_PTX_SETP] = COUNTER(INT),     [KC_PTX_ADDC] = COUNTER(INT),
+    [KC_PTX_AND] = COUNTER(INT),      [KC_PTX_BFE] = COUNTER(INT),      [KC_PTX_BFI] = COUNTER(INT),
+    [KC_PTX_BFIND] = COUNTER(INT),    [KC_PTX_BREV] = COUNTER(INT),     [KC_PTX_CLZ] = COUNTER(INT),
+    [KC_PTX_CNOT] = COUNTER(INT),     [KC_PTX_COPYSIGN] = COUNTER(INT), [KC_PTX_DP2A] = COUNTER(INT),
+    [KC_PTX_DP4A] = COUNTER(INT),     [KC_PTX_FNS] = COUNTER(INT),      [KC_PTX_LOP3] = COUNTER(INT),
+    [KC_PTX_MADC] = COUNTER(INT),     [KC_PTX_MAD24] = COUNTER(INT),    [KC_PTX_MUL24] = COUNTER(INT),
+    [KC_PTX_MATCH] = COUNTER(INT),    [KC_PTX_NOT] = COUNTER(INT),      [KC_PTX_OR] = COUNTER(INT),
+    [KC_PTX_POPC] = COUNTER(INT),     [KC_PTX_PRMT] = COUNTER(INT),     [KC_PTX_REDUX] = COUNTER(INT),
+    [KC_PTX_SAD] = COUNTER(INT),      [KC_PTX_SELP] = COUNTER(INT),     [KC_PTX_SHF] = COUNTER(INT),
+    [KC_PTX_SHFL] = COUNTER(INT),     [KC_PTX_SHL] = COUNTER(INT),      [KC_PTX_SHR] = COUNTER(INT),
+    [KC_PTX_SLCT] = COUNTER(INT),     [KC_PTX_SUBC] = COUNTER(INT),     [KC_PTX_TESTP] = COUNTER(INT),
+    [KC_PTX_VOTE] = COUNTER(INT),     [KC_PTX_VSHR] = COUNTER(INT),     [KC_PTX_XOR] = COUNTER(INT),
 };
 /* The same for floating-point types, where the opcode has both. */
 static const uint8_t float_counter_of[KC_PTX_OPCODE_COUNT] = {
-    [KC_PTX_FMA] = COUNTER(FMA), [KC_PTX_MAD] = COUNTER(FMA), [KC_PTX_MUL] = COUNTER(MUL),  [KC_PTX_ADD] = COUNTER(ADD),
-    [KC_PTX_SUB] = COUNTER(ADD), [KC_PTX_MIN] = COUNTER(ADD), [KC_PTX_MAX] = COUNTER(ADD),  [KC_PTX_ABS] = COUNTER(ADD),
-    [KC_PTX_NEG] = COUNTER(ADD), [KC_PTX_SET] = COUNTER(ADD), [KC_PTX_SETP] = COUNTER(ADD),
+    [KC_PTX_FMA] = COUNTER(FMA), [KC_PTX_MAD] = COUNTER(FMA), [KC_PTX_MUL] = COUNTER(MUL),
+    [KC_PTX_ADD] = COUNTER(ADD), [KC_PTX_SUB] = COUNTER(ADD), [KC_PTX_MIN] = COUNTER(ADD),
+    [KC_PTX_MAX] = COUNTER(ADD), [KC_PTX_SET] = COUNTER(ADD), [KC_PTX_SETP] = COUNTER(ADD),
 };
 #undef COUNTER
 
@@ -301,7 +298,12 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	default:
 		break;
 	}
-	count_work(i, counted);
+	if (r->contracted[point - r->f->cfg.points] == KC__IN_ANOTHER)
+		return 0;
+	if (r->contracted[point - r->f->cfg.points] == KC__AS_FMA)
+		count_float(i, KC_COUNT_OF_FMA, counted);
+	else if (!kc__expand(i, r->module->target, counted))
+		count_work(i, counted);
 	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
 		return count_unguarded(r, plan, counted);
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {

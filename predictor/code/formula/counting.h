@@ -30,6 +30,20 @@ int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 int kc__count_matrices(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 int kc__count_tile(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 
+/* --- expand.c: counts an instruction that becomes another one, several or none in the machine code, as ptxas compiles
+ * it for that architecture (86 of sm_86). 0: it is one of those that count.c has by opcode. */
+
+int kc__expand(const struct kc_ptx_instruction *i, uint32_t target, float *counted);
+
+/* --- contract.c: finds what becomes one multiply-add. 0, -ENOMEM */
+
+enum kc__contracted {
+	KC__NOT_CONTRACTED,
+	KC__IN_ANOTHER, /* a product: no instruction of its own */
+	KC__AS_FMA,     /* a sum */
+};
+int kc__find_contractions(struct kc__formula_reader *r);
+
 /* --- count_copies.c: 0, -ENOMEM */
 
 int kc__count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);

@@ -235,6 +235,7 @@ struct kc__formula_reader {
 	uint8_t expects_bytes; /* bulk copies from global memory are counted by the bytes that barriers expect */
 	uint8_t *needed;       /* by register: control flow or an address depends on it */
 	uint8_t *crosses;      /* by register: read in another block than where it is set */
+	uint8_t *contracted;   /* by point: enum kc__contracted */
 	uint32_t *current;     /* register → value */
 	uint32_t block;        /* being read */
 	float counted[KC_COUNTER_COUNT]; /* in the block being read, by instructions without a guard */

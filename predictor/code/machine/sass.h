@@ -20,9 +20,9 @@
 #define KC_SASS_CLASSES(X)                                                                                             \
 	X(UNKNOWN, "unknown") /* not in the table */                                                                   \
 	X(FMA, "fma")         /* FFMA, DFMA, HFMA2, except those that only move */                                     \
-	X(ADD, "add")         /* FADD, DADD, HADD2; floating-point comparisons, min, max */                            \
+	X(ADD, "add")         /* FADD, DADD, HADD2; comparisons of 64 and 16 bits, min, max */                         \
 	X(MUL, "mul")                                                                                                  \
-	X(INT, "int")         /* integer, logic, shifts, predicates */                                                 \
+	X(INT, "int")         /* integer, logic, shifts, predicates; FSETP, FMNMX, F2FP, I2FP */                       \
 	X(MOVE, "move")       /* MOV, and multiply-adds whose product is 0 */                                          \
 	X(SPECIAL, "special") /* MUFU */                                                                               \
 	X(CONVERT, "convert")                                                                                          \
