@@ -56,7 +56,10 @@
 	  "(RTLD_DEEPBIND, dlmopen), and kerncast run --audit sees it")                                                \
 	X(REMOTE, 1,                                                                                                   \
 	  "the database is on a network or FUSE file system: this host has a file of its own there, and the journal "  \
-	  "in a local folder")
+	  "in a local folder")                                                                                         \
+	X(DEVICE_BUFFERS, 1,                                                                                           \
+	  "CUPTI has brought no times for long: its buffers in the GPU's memory seem to have run out, as was seen of " \
+	  "13.0 with CUDA graphs, and launches since then are predicted, not measured")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

@@ -65,12 +65,23 @@ static void CUPTIAPI count_kernels(CUcontext context, uint32_t stream, uint8_t *
 	free(buffer);
 }
 
+/* "The default value is 250" (cupti_activity.h) */
+static int may_take_all_buffers(void)
+{
+	size_t buffers = 0, bytes = sizeof(buffers);
+
+	return !cuptiActivityGetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &buffers) &&
+	       buffers == 250;
+}
+
 /* By default CUPTI's times are real time. */
 EXPORT int plugin_begin(void)
 {
 	began_ns = clock_ns();
 	if (cuptiSubscribe(&subscriber, called, NULL) || cuptiActivityRegisterCallbacks(give_buffer, count_kernels))
 		return -1;
+	if (!may_take_all_buffers())
+		return -2;
 	return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 

@@ -65,6 +65,19 @@ said() { # CODE...: one of them is in message
 	within "$(sql 'SELECT max(abs(measured_start_ns - launched_ns)) FROM transfer')" 1 1e11 "from a copy's call to its start"
 }
 
+# CUPTI may take 16 of the GPU's buffers, here of 100 records each, and none is used again. As a graph it is 5,000 kernels.
+@test "CUPTI's buffers on the GPU run out: bounded, said, and what has no times is counted" {
+	export SIMCUDA_FAULT=cupti-device-buffers=100 KERNCAST_MEASURE=kernels
+	keep shimmed "$kerncast" run -q -- "$build/awkward/large_graph" captured 1000 5
+	equal "$(<shimmed.status)" 0 "exit status"
+	said DEVICE_BUFFERS
+	equal "$(report '$.ledger.matched')" 1600 matched
+	equal "$(report '$.ledger.invalid')" 3400 "invalid records"
+	equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured = 'record_invalid'")" 3400 "launches with such a record"
+	contains "$("$kerncast" report)" "predicted, not measured: 16 of 3.2 MB for each context"
+	ledger_adds_up
+}
+
 @test "CUPTI's buffer callback under a fault: the app does not notice" {
 	export SIMCUDA_FAULT=cupti-null-buffer
 	app_unchanged "${demo[@]}"

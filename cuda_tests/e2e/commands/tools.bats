@@ -536,6 +536,7 @@ on_terminal() { # COMMAND...: prints what a terminal gets, less its carriage ret
 		cupti-busy|another profiler holds CUPTI
 		cupti-drop=3|records dropped
 		cupti-zero-time=3|133 invalid
+		cupti-device-buffers=10|240 invalid
 		cupti-null-buffer|none measured
 		hidden-addresses|addresses that the driver does not export
 		oom|the driver refused a small kernel

@@ -71,14 +71,15 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 
 enum { ATTRIBUTES = CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE_DEVICE_GRAPHS + 1 };
 
-/* The simulated device has no buffers to size: all but two of the values are only kept and given back. */
+/* The defaults are those of cupti_activity.h. The simulated device has no buffers to size: but for three, the values
+ * are only kept and given back. */
 static struct {
 	size_t bytes;
 	size_t value;
 } attributes[ATTRIBUTES] = {
-    /* "The value is a uint8_t", "The default value is 0" */
+    [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = {sizeof(size_t), 3200000},
+    [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = {sizeof(size_t), 250},
     [CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER] = {sizeof(uint8_t), 0},
-    /* "The value is a uint8_t", "The default value is 1", cupti_activity.h */
     [CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = {sizeof(uint8_t), 1},
 };
 
@@ -126,6 +127,11 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 	memcpy(value, &attributes[attribute].value, bytes);
 	*value_bytes = bytes;
 	return CUPTI_SUCCESS;
+}
+
+size_t cupti__device_buffers(void)
+{
+	return attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].value;
 }
 
 /* Records carry the queued and submitted times only while this is enabled. */

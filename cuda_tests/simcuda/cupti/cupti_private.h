@@ -124,8 +124,9 @@ void cupti__on_api(void *user, struct simcuda_call *call, int leaving);
 void cupti__record_calls(enum simcuda_domain domain, bool enable);
 
 /* cupti_activity.c */
-bool cupti__per_thread(void);  /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */
-bool cupti__come_zeroed(void); /* CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER */
+bool cupti__per_thread(void);       /* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER */
+bool cupti__come_zeroed(void);      /* CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER */
+size_t cupti__device_buffers(void); /* CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT */
 
 /* cupti_record.c */
 void cupti__on_launched(void *user, struct simcuda_activity *activity);

@@ -51,6 +51,16 @@ static bool timeless_by_fault(void)
 	return strikes(cupti__faults()->cupti_zero_time, &records);
 }
 
+/* Buffers on the device that are not used again, as github.com/parca-dev/parcagpu/issues/23 tells of kernels of graphs.
+ */
+static bool device_is_full(void)
+{
+	static _Atomic uint64_t records;
+	uint64_t each = cupti__faults()->cupti_device_buffers;
+
+	return each && records++ >= each * cupti__device_buffers();
+}
+
 /* How far its clock is ahead. */
 static uint64_t other_clock_by_fault(void)
 {
@@ -254,7 +264,7 @@ void cupti__on_ended(void *user, const struct simcuda_activity *a)
 	ahead_ns = other_clock_by_fault();
 	dated.start_ns += ahead_ns;
 	dated.end_ns += ahead_ns;
-	bytes = fill(&record, &dated, timeless_by_fault());
+	bytes = fill(&record, &dated, timeless_by_fault() || device_is_full());
 	if (a->place.buffer)
 		cupti__complete(&a->place, &record, bytes);
 	else

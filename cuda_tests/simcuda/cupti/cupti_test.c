@@ -113,6 +113,26 @@ static void misdate_every_fourth(void)
 	check(client.records == 20 && ahead == 3 && behind == 2);
 }
 
+static void fill_the_devices_buffers(void)
+{
+	size_t buffers = 3, bytes = sizeof(buffers);
+
+	check(!cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &buffers));
+	client_attach(100 * RECORD_BYTES, 0);
+	client_set_memory(20);
+	check(!cuptiActivityFlushAll(0));
+	check(client.records == 20 && client.timeless == 8);
+}
+
+/* "The default value is 250" (cupti_activity.h) */
+static void find_250_buffers(void)
+{
+	size_t buffers = 0, bytes = sizeof(buffers);
+
+	check(!cuptiActivityGetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &buffers));
+	check(buffers == 250);
+}
+
 static void lose_every_buffer(void)
 {
 	client_attach(100 * RECORD_BYTES, 0);
@@ -136,6 +156,8 @@ static void test_faults(void **state)
 	client_run_case(lose_every_fifth, "cupti-drop=5");
 	client_run_case(lose_times_of_every_fourth, "cupti-zero-time=4");
 	client_run_case(misdate_every_fourth, "cupti-other-clock=4");
+	client_run_case(fill_the_devices_buffers, "cupti-device-buffers=4");
+	client_run_case(find_250_buffers, NULL);
 	client_run_case(lose_every_buffer, "cupti-null-buffer=1");
 	client_run_case(find_it_busy, "cupti-busy");
 }

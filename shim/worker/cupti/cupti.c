@@ -60,6 +60,7 @@ static void give_defaults_back(void)
 		kc__cupti.register_timestamp(told.clock ? (uint64_t(*)(void))told.clock : default_timestamp);
 	kc__cupti.our_clock = false;
 	set_cleared(0);
+	kc__device_buffers_give_back();
 	if (told.requested)
 		kc__cupti.cuptiActivityRegisterCallbacks((CUpti_BuffersCallbackRequestFunc)told.requested,
 							 (CUpti_BuffersCallbackCompleteFunc)told.completed);
@@ -246,6 +247,7 @@ static CUptiResult enable_activity(bool transfers)
 
 	kc__cupti.our_clock = kc__cupti.register_timestamp && kc__cupti.register_timestamp(timestamp) == CUPTI_SUCCESS;
 	kc__buffers_begin(set_cleared(1));
+	kc__device_buffers_bound();
 	kc__cupti.buffer_per_thread = has_buffer_per_thread();
 	kc__cupti.transfers = transfers;
 	result = kc__cupti.cuptiActivityRegisterCallbacks(kc__cupti_buffer_requested, kc__cupti_buffer_completed);

@@ -120,6 +120,7 @@ static void read_buffer(struct kc__buffer *buffer, void (*fn)(const struct kc__r
 	while ((activity = next_record(buffer, activity))) {
 		if (!kc__cupti_read(activity, offset_ns, &record) || (!record.start_ns && buffer->forced))
 			continue;
+		kc__device_buffers_look(&record);
 		if (record.end_ns > latest_ns)
 			record.start_ns = record.end_ns = 0;
 		fn(&record, arg);

@@ -57,4 +57,11 @@ extern struct kc__cupti kc__cupti;
 void CUPTIAPI kc__cupti_buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records);
 void CUPTIAPI kc__cupti_buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid);
 
+struct kc__record;
+/* device_buffers.c: CUPTI takes few of them, or as many again as before. control held. */
+void kc__device_buffers_bound(void);
+void kc__device_buffers_give_back(void);
+/* Worker: a record of work that has ended. Says it where the buffers have run out. */
+void kc__device_buffers_look(const struct kc__record *record);
+
 #endif
