@@ -4,7 +4,7 @@ AWKWARD           := $(BUILD)/awkward
 AWKWARD_LIBRARIES := $(addprefix $(AWKWARD)/,future_driver/libcuda.so.1 old_cupti/libcupti.so.12 refusing_cupti/libcupti.so.13 profiler_plugin.so \
   interposer.so versioned_interposer.so anywhere_interposer.so global_interposer.so \
   linked_interposer.so \
-  clock_plugin.so init_plugin.so old_profiler_plugin.so late.so remote_fs.so resolver.so exit_waits.so own_memory.so own_strings.so)
+  clock_plugin.so init_plugin.so old_profiler_plugin.so late.so remote_fs.so slow_folders.so resolver.so exit_waits.so own_memory.so own_strings.so)
 AWKWARD_SRC       := $(foreach folder,awkward awkward/code awkward/processes,$(wildcard cuda_tests/$(folder)/*.c))
 AWKWARD_PROGRAMS  := $(addprefix $(AWKWARD)/,$(notdir $(basename $(AWKWARD_SRC))))
 AWKWARD_OBJECTS   := $(BUILD)/cuda_tests/awkward/libraries
@@ -27,6 +27,7 @@ $(AWKWARD)/refusing_cupti/libcupti.so.13: $(AWKWARD_OBJECTS)/refusing_cupti.o
 $(AWKWARD)/init_plugin.so: $(AWKWARD_OBJECTS)/init_plugin.o $(SIMCUDA)/libcuda.so
 $(AWKWARD)/late.so: $(AWKWARD_OBJECTS)/late.o
 $(AWKWARD)/remote_fs.so: $(AWKWARD_OBJECTS)/remote_fs.o
+$(AWKWARD)/slow_folders.so: $(AWKWARD_OBJECTS)/slow_folders.o
 $(AWKWARD)/exit_waits.so: $(AWKWARD_OBJECTS)/exit_waits.o
 $(AWKWARD)/own_memory.so: $(AWKWARD_OBJECTS)/own_memory.o
 $(AWKWARD)/own_strings.so: $(AWKWARD_OBJECTS)/own_strings.o

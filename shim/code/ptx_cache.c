@@ -1,4 +1,5 @@
 #include "ptx_cache.h"
+#include "reader.h"
 #include "shim/tables/memory.h"
 
 #include "shim/shim.h"
@@ -66,13 +67,15 @@ struct search {
 	const char *cubin;
 	size_t cubin_bytes, max_bytes;
 	uint32_t left; /* entries */
-	int64_t until_ns;
+	int64_t began_ns;
 	struct kc_image_piece ptx;
 };
 
 static bool goes_on(struct search *s)
 {
-	return !s->ptx.bytes && s->left && kc__now_ns() < s->until_ns;
+	int64_t limit_ns = kc__reader_is_ending() ? KC__CACHE_LAST_NS : KC__CACHE_SEARCH_NS;
+
+	return !s->ptx.bytes && s->left && kc__now_ns() - s->began_ns < limit_ns;
 }
 
 static bool is_trusted(const struct stat *file)
@@ -230,7 +233,7 @@ bool kc__cached_ptx(const char *name, const void *cubin, size_t cubin_bytes, siz
 	    .cubin_bytes = cubin_bytes,
 	    .max_bytes = max_bytes,
 	    .left = KC__CACHE_ENTRIES_MAX,
-	    .until_ns = kc__now_ns() + KC__CACHE_SEARCH_NS,
+	    .began_ns = kc__now_ns(),
 	};
 	struct roots roots;
 

@@ -17,7 +17,8 @@
 #include <stddef.h>
 
 #define KC__CACHE_ENTRIES_MAX 4096u            /* of folders, looked at for one cubin */
-#define KC__CACHE_SEARCH_NS 50000000ll         /* of time, likewise */
+#define KC__CACHE_SEARCH_NS 1000000000ll       /* of time, likewise: file systems may be slow, and machines busy */
+#define KC__CACHE_LAST_NS 50000000ll           /* the same once the process ends, which waits for it */
 #define KC__CACHED_PTX_BYTES ((size_t)4 << 20) /* of one file, at most */
 
 /* On the application's thread, as the environment is its own: where its caches are now. */

@@ -130,6 +130,12 @@ loads() { # HOW THE CODE IS LOADED, VARIABLE=VALUE...: what became of the kernel
 	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache")" read "one of the first"
 }
 
+@test "a cache on a slow file system is searched to its end" {
+	new_cache
+	equal "$(loads cubin "TRITON_CACHE_DIR=$PWD/cache" "SLOW_FOLDER=$PWD/cache" \
+		"LD_PRELOAD=$build/awkward/slow_folders.so" KERNCAST_WAIT_FOR_CODE=10s)" read
+}
+
 again() { # a run that finds no cache: how many formulas it had
 	env HOME="$PWD/nowhere" timeout 60 "$kerncast" run -q -- "$compiles" - 80 cubin "$BATS_FILE_TMPDIR/compiled0.cubin" \
 		>again.out || true
