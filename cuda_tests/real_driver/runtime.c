@@ -3,8 +3,9 @@
  *
  *	runtime LIBRARY     for example libcudart.so.12
  *
- * Prints what each call returns, here and in a forked child. There are no headers of
- * older runtimes here; the functions below have had these parameters in all of them.
+ * Prints what each call returns, here and in a forked child. Where that is killed, the
+ * status is what a shell would say. There are no headers of older runtimes here; the
+ * functions below have had these parameters in all of them.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -95,5 +96,5 @@ int main(int argc, char **argv)
 	}
 	waitpid(child, &status, 0);
 	printf("child: status %d\n", status);
-	return 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 0;
 }
