@@ -13,10 +13,16 @@ recorded() { # WHAT: every kernel executed, and every call of the interposer's
 	ledger_adds_up
 }
 
+there() { # PROGRAM: without kerncast the interposer had its calls, where dlsym leads to it
+	equal "$(grep -c "cannot be preloaded" plain.err)" 0 "libraries that are missing"
+	[[ $1 == "$linked" ]] || contains "$(<plain.out)" "interposer: "
+}
+
 beside() { # INTERPOSER PROGRAM
 	local interposer=$1 order
 	local program=("$2" --launches 100)
 	keep plain env LD_PRELOAD="$interposer" "${program[@]}"
+	there "$2"
 	for order in "$interposer:$library" "$library:$interposer"; do
 		rm -f kerncast.db* "$SIMCUDA_LOG"
 		keep shimmed env KERNCAST_QUIET=1 KERNCAST_DB=kerncast.db LD_PRELOAD="$order" timeout 60 "${program[@]}"
@@ -55,6 +61,7 @@ beside() { # INTERPOSER PROGRAM
 	cp "$one" another.so
 	for two in "$PWD/another.so" "$awkward/interposer.so" "$awkward/anywhere_interposer.so"; do
 		keep plain env LD_PRELOAD="$one:$two" "${finders[0]}"
+		there "${finders[0]}"
 		rm -f kerncast.db* "$SIMCUDA_LOG"
 		keep shimmed env KERNCAST_QUIET=1 KERNCAST_DB=kerncast.db LD_PRELOAD="$one:$library:$two" timeout 60 "${finders[0]}"
 		same plain shimmed
@@ -67,6 +74,7 @@ beside() { # INTERPOSER PROGRAM
 	for order in "$awkward/own_strings.so:$library" "$library:$awkward/own_strings.so"; do
 		rm -f kerncast.db*
 		keep plain env LD_PRELOAD="$awkward/own_strings.so" "${finders[0]}"
+		equal "$(grep -c "cannot be preloaded" plain.err)" 0 "libraries that are missing"
 		rm -f "$SIMCUDA_LOG"
 		keep shimmed env KERNCAST_QUIET=1 KERNCAST_DB=kerncast.db LD_PRELOAD="$order" timeout 60 "${finders[0]}"
 		same plain shimmed
