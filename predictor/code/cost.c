@@ -1,5 +1,6 @@
 #include "cost.h"
 #include "predictor/code/evaluate/evaluate.h"
+#include "predictor/device/units.h"
 #include "predictor/code/formula/formula_read.h"
 
 #include <errno.h>
@@ -192,8 +193,19 @@ static double longest_warp(const struct kc_evaluation *e, const struct kc_tally 
 	return mean > 0 ? fmax(e->longest_slots / mean, 1) : 1;
 }
 
-static void fill_counts(const struct kc_evaluation *e, const struct kc_tally *tally, double threads,
-			struct kc_counts *counts)
+/* What is distinct is at most what is accessed. */
+static void fill_footprint(struct kc_evaluation *e, const struct kc_tally *tally, struct kc_counts *counts)
+{
+	double accessed = tally->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
+	struct kc_footprint footprint;
+
+	kc__find_footprint(e, &footprint);
+	counts->distinct_loaded_bytes = fmin(footprint.loaded_bytes, accessed);
+	counts->distinct_stored_bytes = fmin(footprint.stored_bytes, accessed);
+	counts->distinct_atomics = fmin(footprint.atomics, tally->of[KC_COUNT_OF_ATOMICS]);
+}
+
+static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, double threads, struct kc_counts *counts)
 {
 	const double *of = tally->of;
 
@@ -208,6 +220,7 @@ static void fill_counts(const struct kc_evaluation *e, const struct kc_tally *ta
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;
+	fill_footprint(e, tally, counts);
 }
 
 static int evaluate(const struct kc_cost *cost, const struct kc_cost_launch *launch, uint32_t effort,

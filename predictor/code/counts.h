@@ -58,8 +58,9 @@ struct kc_counts {
 	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
-	/* Of the launch, where a byte or word that is accessed more than once counts once; at most, where addresses are
-	 * not known. 0: none, or not known. */
+	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
+	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
+	 * or not known. */
 	double distinct_loaded_bytes; /* of global memory, in whole sectors */
 	double distinct_stored_bytes;
 	double distinct_atomics; /* words of global memory that atomics change */

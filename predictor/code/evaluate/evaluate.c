@@ -297,6 +297,29 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 	e->assumed |= unsure != 0;
 }
 
+static void note_reach(struct kc_evaluation *e, uint32_t number, uint32_t mask)
+{
+	struct kc_reach *reach = &e->reach[number];
+
+	for (uint32_t c = 0; c < KC_AXES; c++) {
+		uint32_t at = (uint32_t)e->counters[c].at;
+
+		if (!reach->lanes || at < reach->first[c])
+			reach->first[c] = at;
+		if (!reach->lanes || at > reach->last[c])
+			reach->last[c] = at;
+	}
+	reach->lanes |= mask;
+	reach->round = e->round;
+}
+
+void kc__reach_terms(struct kc_evaluation *e, uint32_t c, uint32_t round, int64_t last)
+{
+	for (uint32_t b = 0; c < KC_AXES && b < e->f->cfg.block_count; b++)
+		if (e->reach[b].lanes && e->reach[b].round >= round && e->reach[b].last[c] < last)
+			e->reach[b].last[c] = (uint32_t)last;
+}
+
 static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 {
 	const struct kc_formula *f = e->f;
@@ -311,6 +334,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	e->block_threads[number] = 0;
 	e->steps++;
 	weight = threads / kc__count_of(mask);
+	note_reach(e, number, mask);
 	if (!is_header) {
 		for (uint32_t i = plan->phi; i < plan->phi + plan->phi_count; i++)
 			if (!kc__is_skipped(e, f->order[i]))
@@ -461,6 +485,7 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 	struct kc_loop_run *run = &e->loop_runs[l->depth];
 	uint32_t c = KC_AXES + l->depth, mask = e->block_mask[l->header];
 	uint32_t period = run->loop == loop && e->counters[c].period ? e->counters[c].period : 1;
+	int64_t trips;
 
 	*run = (struct kc_loop_run){
 	    .loop = loop, .active = mask, .weight = e->block_threads[l->header] / kc__count_of(mask)};
@@ -484,6 +509,9 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 			kc__take_terms(e, c, iterate_term);
 		}
 	}
+	trips = loop_plan->stepwise ? run->iteration : e->counters[c].at;
+	if (e->trips[loop] < trips)
+		e->trips[loop] = trips;
 }
 
 void kc__run_warp(struct kc_evaluation *e)

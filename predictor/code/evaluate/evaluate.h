@@ -73,7 +73,7 @@ struct kc_evaluation {
 	struct kc_windows windows;
 	struct kc_index counters[KC_SUMS_MAX];
 	struct kc_loop_run loop_runs[KC_LOOP_DEPTH_MAX];
-	struct kc_warps warps;
+	struct kc_warps warps, first_warps; /* that are evaluated now; the first of a block */
 	struct kc_tally *tally;
 	/* Counts within the sum being taken are a polynomial of this degree in the counters of these sums. */
 	uint32_t degree;
@@ -84,12 +84,22 @@ struct kc_evaluation {
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;
 	struct kc_pattern *patterns; /* by launch event */
+	struct kc_reach *reach;      /* by block */
+	int64_t *trips;              /* by loop: the most iterations that a warp executed */
+	uint32_t round;              /* of the outer sums' parts, counted from 1 */
 };
 
 /* Sectors or passes of an access by those lanes, as last found. */
 struct kc_pattern {
 	uint32_t mask;
 	float amount;
+};
+
+/* Where a block was executed: for each of the outer six sums from which term to which, and in which lanes. */
+struct kc_reach {
+	uint32_t first[KC_AXES], last[KC_AXES];
+	uint32_t lanes; /* 0: nowhere */
+	uint32_t round; /* kc_evaluation.round when it was last executed */
 };
 
 /* Evaluates one term of sum c at its counter. 1: it was the last of its kind, as lanes left the loop. */
@@ -131,9 +141,16 @@ static inline int kc__survey_is_stopped(const struct kc_evaluation *e)
 	return e->is_surveying && e->steps > e->steps_max;
 }
 void kc__run_warp(struct kc_evaluation *e);
+/* Blocks that were executed since that round were executed up to that term of sum c as well. */
+void kc__reach_terms(struct kc_evaluation *e, uint32_t c, uint32_t round, int64_t last);
 /* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
  * the first iteration of each loop. */
 void kc__survey(struct kc_evaluation *e);
+/* footprint.c: after the launch was evaluated. Its distinct bytes and words; 0: none, or not known. */
+struct kc_footprint {
+	double loaded_bytes, stored_bytes, atomics;
+};
+void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint);
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */
 static inline uint32_t kc__axis_terms(const struct kc_evaluation *e, uint32_t c)
 {

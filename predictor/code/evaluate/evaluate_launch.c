@@ -21,7 +21,9 @@ size_t kc__scratch_bytes(const struct kc_formula *f)
 {
 	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
 	       align_up(f->launch_event_count * sizeof(struct kc_pattern)) +
-	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) + ALIGN;
+	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) +
+	       align_up(f->cfg.block_count * sizeof(struct kc_reach)) + align_up(f->cfg.loop_count * sizeof(int64_t)) +
+	       ALIGN;
 }
 
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
@@ -38,6 +40,12 @@ void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
 	e->edge_mask = (uint32_t *)(void *)at;
 	at += align_up(cfg->edge_count * sizeof(uint32_t));
 	e->patterns = (struct kc_pattern *)(void *)at;
+	at += align_up(e->f->launch_event_count * sizeof(struct kc_pattern));
+	e->reach = (struct kc_reach *)(void *)at;
+	at += align_up(cfg->block_count * sizeof(struct kc_reach));
+	e->trips = (int64_t *)(void *)at;
+	memset(e->reach, 0, cfg->block_count * sizeof(struct kc_reach));
+	memset(e->trips, 0, cfg->loop_count * sizeof(int64_t));
 	memset(e->block_threads, 0, cfg->block_count * sizeof(double));
 	memset(e->block_mask, 0, cfg->block_count * sizeof(uint32_t));
 	memset(e->edge_mask, 0, cfg->edge_count * sizeof(uint32_t));
@@ -75,6 +83,7 @@ static void take_most_terms(struct kc_evaluation *e, uint32_t c)
 	for (uint32_t n = 0; n < KC_TALLY_COUNT && index->at > skipped; n++)
 		outer->of[n] += sum.of[n] * (double)index->end / (double)(index->at - skipped);
 	e->sampled |= index->at - skipped < index->end;
+	kc__reach_terms(e, c, 0, index->end - 1);
 }
 
 static void run_warp(struct kc_evaluation *e)
@@ -156,6 +165,8 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 			return;
 	}
 	set_lanes(e, first, lanes);
+	if (!first)
+		e->first_warps = e->warps;
 	if (e->at_launch && !first && e->f->cfg.block_count)
 		kc__survey(e);
 	run_axis(e, 0);

@@ -268,7 +268,8 @@ static void limit_start(struct kc_evaluation *e, const struct kc_index *counter)
 	}
 }
 
-static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct piece *p, struct kc_tally *to)
+static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct piece *p, uint32_t round,
+			    struct kc_tally *to)
 {
 	struct kc_index *counter = &e->counters[c];
 	int64_t left = terms_left(&p->start);
@@ -281,6 +282,7 @@ static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct pi
 		/* The terms that were evaluated stand for all others. */
 		weight = (double)left / p->taken;
 		counter->at = counter->end;
+		kc__reach_terms(e, c, round, counter->end - 1);
 		e->sampled = 1;
 	}
 	add_tally(to, &p->sum, weight);
@@ -291,6 +293,7 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 	struct kc_tally *outer = e->tally;
 	uint32_t outer_degree = e->degree, degree;
 	uint32_t outer_polynomial = e->polynomial, recorded = e->windows.recorded;
+	uint32_t round = ++e->round;
 	struct piece p;
 
 	e->steps += STEPS_OF_SUM;
@@ -303,7 +306,7 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 	if (degree > DEGREE_MAX && e->polynomial >> c & 1)
 		p.terms = 1;
 	if (p.ended || p.terms <= 1 || terms_left(&p.start) / p.period < 2) {
-		take_one_period(e, c, &p, outer);
+		take_one_period(e, c, &p, round, outer);
 	} else {
 		count_like_terms(e, c, &p);
 		if (p.terms == KC_ENDLESS) { /* an endless loop */
@@ -322,6 +325,7 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 			add_tally(outer, &p.sum, (double)p.terms);
 		}
 		advance(e, c, &p);
+		kc__reach_terms(e, c, round, e->counters[c].at - 1);
 		limit_others(e, p.unknown_in);
 		if (p.affine_in) {
 			degree++;

@@ -266,5 +266,7 @@ int kc__build_ssa(struct kc__formula_reader *r);
 int kc__lay_out_values(struct kc__formula_reader *r);
 /* merge_events.c: fills launch_events. Called by formula_layout.c once the loops' variables are known. */
 int kc__merge_events(struct kc_formula *f, struct kc_arena *arena);
+/* The value that an address is, apart from constants that are added to it: *offset. */
+uint32_t kc__address_base(const struct kc_formula *f, uint32_t address, int64_t *offset);
 
 #endif

@@ -115,8 +115,7 @@ static void take_eager(struct marked_values *q, const uint8_t *marks)
 
 /* --- accesses with the same pattern */
 
-/* address + constants */
-static uint32_t base_of(const struct kc_formula *f, uint32_t address, int64_t *offset)
+uint32_t kc__address_base(const struct kc_formula *f, uint32_t address, int64_t *offset)
 {
 	*offset = 0;
 	while (address != KC_NO_VALUE && f->values[address].op == KC_OP_ADD && f->values[address].bits == 64 &&
@@ -134,7 +133,8 @@ static int are_alike(const struct kc_formula *f, const struct kc_event *a, const
 
 	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->size == KC_NO_VALUE && b->size == KC_NO_VALUE &&
 	       a->kind == b->kind && a->bytes == b->bytes && a->lanes == b->lanes && a->counter == b->counter &&
-	       a->counter2 == b->counter2 && base_of(f, a->address, &here) == base_of(f, b->address, &there) &&
+	       a->counter2 == b->counter2 &&
+	       kc__address_base(f, a->address, &here) == kc__address_base(f, b->address, &there) &&
 	       (here - there) % granule == 0;
 }
 

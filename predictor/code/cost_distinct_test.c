@@ -1,0 +1,103 @@
+/* What a launch reads and writes when each sector counts once, by hand. */
+#include "cost_testing.h"
+
+struct expected {
+	const char *text;
+	uint32_t blocks, threads;
+	double loaded, stored, atomics;
+};
+
+/* %r4 = the thread's number in the launch */
+#define NUMBER "mov.u32 %r5, %ntid.x;\nmad.lo.s32 %r4, %r3, %r5, %r2;\n"
+/* %rd3 = a + that * bytes */
+#define OF_THREAD(bytes) NUMBER "mul.wide.u32 %rd2, %r4, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\n"
+
+static void bytes_that_are_accessed_again_count_once(void **state)
+{
+	static const struct expected cases[] = {
+	    /* 100 blocks of 256 floats */
+	    {KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\n"), 100, 256, 102400, 0, 0},
+	    /* twice; as elements of a struct of 16 bytes; and 5,120 bytes (5 blocks) further on, where others are */
+	    {KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\nld.global.f32 %f2, [%rd3];\n"), 100, 256, 102400, 0, 0},
+	    {KERNEL(OF_THREAD("16") "ld.global.f32 %f1, [%rd3];\nld.global.f32 %f2, [%rd3+4];\n"
+				    "ld.global.f32 %f3, [%rd3+12];\n"),
+	     100, 256, 409600, 0, 0},
+	    {KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\nld.global.f32 %f2, [%rd3+5120];\n"), 100, 256, 102400,
+	     0, 0},
+	    /* another array of 102,400 bytes behind it */
+	    {KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\nld.global.f32 %f2, [%rd3+102400];\n"), 100, 256, 204800,
+	     0, 0},
+	    /* 1,024 bytes apart: a sector each */
+	    {KERNEL(OF_THREAD("1024") "st.global.f32 [%rd3], %f1;\n"), 100, 256, 0, 25600 * 32, 0},
+	    /* one address for all; one for each thread of a block */
+	    {KERNEL("ld.global.f32 %f1, [%rd1];\n"), 100, 256, 32, 0, 0},
+	    {KERNEL(ADDRESS("4") "ld.global.f32 %f1, [%rd3];\n"), 100, 256, 1024, 0, 0},
+	    /* in each of 8 iterations (n = 24) the same; or 1,024 bytes further on, in one block of 256 floats */
+	    {KERNEL(OF_THREAD("4") LOOP("st.global.f32 [%rd3], %f1;\n")), 100, 256, 0, 102400, 0},
+	    {KERNEL(OF_THREAD("4") LOOP("st.global.f32 [%rd3], %f1;\nadd.s64 %rd3, %rd3, 1024;\n")), 1, 256, 0, 8192,
+	     0},
+	    /* rows of 1,024 bytes, a lane each, read along: 8 words of 32 rows are a sector of each */
+	    {KERNEL(OF_THREAD("1024") LOOP("ld.global.f32 %f1, [%rd3];\nadd.s64 %rd3, %rd3, 4;\n")), 1, 32, 32 * 32, 0,
+	     0},
+	    /* nine counters for all threads: 36 bytes, two sectors; one for each thread */
+	    {KERNEL("red.global.add.u32 [%rd1], 1;\nred.global.add.u32 [%rd1+4], 1;\nred.global.add.u32 [%rd1+8], 1;\n"
+		    "red.global.add.u32 [%rd1+12], 1;\nred.global.add.u32 [%rd1+16], 1;\n"
+		    "red.global.add.u32 [%rd1+20], 1;\nred.global.add.u32 [%rd1+24], 1;\n"
+		    "red.global.add.u32 [%rd1+28], 1;\nred.global.add.u32 [%rd1+32], 1;\n"),
+	     100, 256, 64, 64, 9},
+	    {KERNEL(OF_THREAD("4") "red.global.add.u32 [%rd3], 1;\n"), 100, 256, 102400, 102400, 25600},
+	    /* the first of each block's threads; the first 10 blocks of 100 */
+	    {KERNEL(OF_THREAD("4") "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra DONE;\nst.global.f32 [%rd3], %f1;\nDONE:\n"),
+	     100, 32, 0, 100 * 32, 0},
+	    {KERNEL(OF_THREAD("4") "setp.ge.u32 %p1, %r3, 10;\n@%p1 bra DONE;\nst.global.f32 [%rd3], %f1;\nDONE:\n"),
+	     100, 256, 0, 10240, 0},
+	    /* shared memory is none of it */
+	    {KERNEL("mov.u64 %rd4, s;\nld.shared.f32 %f1, [%rd4];\n"), 100, 256, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = evaluated(cases[i].text, cases[i].blocks, cases[i].threads, 24);
+
+		assert_near(counts.distinct_loaded_bytes, cases[i].loaded);
+		assert_near(counts.distinct_stored_bytes, cases[i].stored);
+		assert_near(counts.distinct_atomics, cases[i].atomics);
+	}
+}
+
+/* At a launch as well, where addresses are evaluated once. */
+static void the_same_at_a_launch(void **state)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	read_kernel(&k, KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\nld.global.f32 %f2, [%rd3+5120];\n"
+					      "st.global.f32 [%rd3], %f1;\n"));
+	assert_int_equal(evaluate(&k, 100, 256, 0, KC_COST_EFFORT_LAUNCH, &counts), 0);
+	let_go(&k);
+	assert_near(counts.distinct_loaded_bytes, 102400);
+	assert_near(counts.distinct_stored_bytes, 102400);
+	assert_near(counted(&counts, KC_COUNT_OF_LD_GLOBAL), 2 * 25600);
+}
+
+/* An address from memory: each access may be another sector. */
+static void all_that_is_accessed_where_addresses_are_not_known(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL(OF_THREAD("8") "ld.global.u64 %rd4, [%rd3];\nld.global.f32 %f1, [%rd4];\n"), 1, 32, 0);
+
+	(void)state;
+	assert_near(counts.distinct_loaded_bytes, (8 + 32) * 32);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(bytes_that_are_accessed_again_count_once),
+	    cmocka_unit_test(the_same_at_a_launch),
+	    cmocka_unit_test(all_that_is_accessed_where_addresses_are_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

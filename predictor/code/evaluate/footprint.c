@@ -1,0 +1,337 @@
+#include "evaluate.h"
+#include "memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * Distinct bytes of global memory. An address changes by a constant step in each
+ * sum around it, or it is taken to be another one in each term. From the smallest
+ * step on, a step that does not leave what was reached so far extends it, a larger
+ * one repeats it elsewhere. Accesses whose extents overlap are one region, which
+ * cannot have more sectors than its extent; what one access repeats of another is
+ * known where they are some steps apart. It is an estimate: lanes and terms that a
+ * branch leaves out count where others took it, and what lies at the edges of
+ * overlapping accesses does not. Distinct is at most what is accessed.
+ */
+#define DIMENSIONS_MAX (KC_SUMS_MAX + 2)
+#define REGIONS_MAX 24u
+
+struct dimension {
+	int64_t step; /* bytes, at least 1 */
+	double count;
+};
+
+struct extent {
+	double first, end; /* addresses */
+	double bytes, sectors;
+	uint8_t scattered; /* a term has an address of its own: the extent is not known */
+};
+
+struct shape {
+	struct dimension dimensions[DIMENSIONS_MAX];
+	uint32_t count;
+	double scattered; /* terms in which the address is another one */
+};
+
+struct region {
+	struct extent extent;
+	struct shape shape; /* of its first access */
+	double first;       /* address of that */
+};
+
+struct regions {
+	struct region all[REGIONS_MAX];
+	uint32_t count;
+	double others, other_bytes; /* sectors and bytes of accesses that are in none */
+};
+
+static void add_dimension(struct shape *shape, struct extent *extent, int64_t step, double count)
+{
+	if (count <= 1 || !step)
+		return;
+	if (step < 0) {
+		extent->first += (double)step * (count - 1);
+		step = step == INT64_MIN ? INT64_MAX : -step;
+	}
+	shape->dimensions[shape->count++] = (struct dimension){step, count};
+}
+
+static void sort_dimensions(struct shape *shape)
+{
+	for (uint32_t i = 1; i < shape->count; i++) {
+		struct dimension moved = shape->dimensions[i];
+		uint32_t at = i;
+
+		for (; at && shape->dimensions[at - 1].step > moved.step; at--)
+			shape->dimensions[at] = shape->dimensions[at - 1];
+		shape->dimensions[at] = moved;
+	}
+}
+
+static double whole_sectors(double bytes)
+{
+	return ceil(bytes / KC_SECTOR_BYTES);
+}
+
+/* From one lane's access to those of all terms. */
+static void extend(struct extent *extent, const struct shape *shape)
+{
+	double length = extent->end - extent->first;
+
+	for (uint32_t i = 0; i < shape->count; i++) {
+		double step = (double)shape->dimensions[i].step, count = shape->dimensions[i].count;
+		double longer = length + step * (count - 1);
+
+		extent->bytes = step <= length ? fmin(extent->bytes * count, longer) : extent->bytes * count;
+		extent->sectors = step < KC_SECTOR_BYTES || step <= length
+				      ? fmin(extent->sectors * count, whole_sectors(longer))
+				      : extent->sectors * count;
+		length = longer;
+	}
+	extent->end = extent->first + length;
+	extent->bytes *= shape->scattered;
+	extent->sectors *= shape->scattered;
+	extent->scattered = shape->scattered > 1;
+}
+
+/* --- one access */
+
+/* The lanes of a warp: as two dimensions, or as what they reach together. */
+static void reach_of_lanes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, struct shape *shape,
+			   struct extent *extent)
+{
+	int64_t least = INT64_MAX, most = INT64_MIN;
+
+	for (uint32_t left = mask; left; left &= left - 1) {
+		int64_t at = kc__lane(address, (uint32_t)__builtin_ctz(left));
+
+		least = at < least ? at : least;
+		most = at > most ? at : most;
+	}
+	extent->first = (double)least;
+	extent->end = (double)least + bytes;
+	extent->bytes = bytes;
+	extent->sectors = whole_sectors(bytes);
+	if (address->uniform)
+		return;
+	if (address->plane && mask == KC_ALL_LANES) {
+		int64_t columns = (int64_t)1 << address->row_log2;
+
+		add_dimension(shape, &(struct extent){0}, address->column_step, (double)columns);
+		add_dimension(shape, &(struct extent){0}, address->row_step, (double)(KC_WARP_LANES / columns));
+		return;
+	}
+	extent->end = (double)most + bytes;
+	extent->bytes = fmin((double)bytes * kc__count_of(mask), extent->end - extent->first);
+	extent->sectors = kc__sectors(address, mask, bytes);
+}
+
+static int is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t loop)
+{
+	for (uint32_t l = f->values[value].loop; l != KC_NO_LOOP; l = f->cfg.loops[l].parent)
+		if (l == loop)
+			return 1;
+	return 0;
+}
+
+static void add_loops(const struct kc_evaluation *e, uint32_t block, uint32_t base, struct shape *shape,
+		      struct extent *extent)
+{
+	const struct kc_lanes *address = kc__slot(e, base);
+	const struct kc_cfg *cfg = &e->f->cfg;
+
+	for (uint32_t l = cfg->blocks[block].loop; l != KC_NO_LOOP; l = cfg->loops[l].parent) {
+		uint32_t c = KC_AXES + cfg->loops[l].depth;
+
+		if (!is_computed_in(e->f, base, l))
+			continue;
+		if (address->affine_in >> c & 1 && !e->f->loop_plans[l].stepwise)
+			add_dimension(shape, extent, address->step[c], (double)e->trips[l]);
+		else if (address->unknown_in >> c & 1 || e->f->loop_plans[l].stepwise)
+			shape->scattered *= fmax((double)e->trips[l], 1);
+	}
+}
+
+static void add_axes(const struct kc_evaluation *e, const struct kc_reach *reach, const struct kc_lanes *address,
+		     struct shape *shape, struct extent *extent)
+{
+	const uint32_t *block = e->launch->block, *count = e->warps.count;
+	uint32_t warps = (block[0] * block[1] * block[2] + KC_WARP_LANES - 1) / KC_WARP_LANES;
+	uint32_t apart = warps / (count[0] * count[1] * count[2]);
+
+	for (uint32_t c = 0; c < KC_AXES; c++) {
+		double terms = (double)reach->last[c] - reach->first[c] + 1;
+
+		if (address->affine_in >> c & 1) {
+			extent->first +=
+			    (double)address->step[c] * ((double)reach->first[c] - (double)e->counters[c].at);
+			add_dimension(shape, extent, address->step[c], terms);
+		} else if (address->unknown_in >> c & 1) {
+			shape->scattered *= terms;
+		}
+	}
+	if (apart > 1 && address->plane && block[1] * block[2] == 1)
+		add_dimension(shape, extent, KC_WARP_LANES * address->column_step, apart);
+	else if (apart > 1 && !address->uniform) /* warps that are not alike were not surveyed */
+		shape->scattered *= apart;
+}
+
+/* 0: nothing was accessed. */
+static int find_extent(const struct kc_evaluation *e, const struct kc_event *event, uint32_t block, struct shape *shape,
+		       struct extent *extent)
+{
+	const struct kc_reach *reach = &e->reach[block];
+	int64_t offset;
+	uint32_t base = kc__address_base(e->f, event->address, &offset);
+	uint32_t mask = reach->lanes & (event->lanes < KC_WARP_LANES ? (1u << event->lanes) - 1 : KC_ALL_LANES);
+	const struct kc_lanes *address = kc__slot(e, base);
+	double length;
+
+	*shape = (struct shape){.scattered = 1};
+	mask &= e->warps.lanes;
+	if (!mask)
+		return 0;
+	if ((e->at_launch && !e->f->values[base].surveyed) || mask & ~address->known) {
+		shape->scattered = INFINITY;
+		*extent = (struct extent){.bytes = INFINITY, .sectors = INFINITY, .scattered = 1};
+		return 1;
+	}
+	reach_of_lanes(address, mask, event->bytes, shape, extent);
+	length = extent->end - extent->first;
+	extent->first += (double)offset;
+	add_loops(e, block, base, shape, extent);
+	add_axes(e, reach, address, shape, extent);
+	extent->end = extent->first + length;
+	sort_dimensions(shape);
+	extend(extent, shape);
+	return 1;
+}
+
+/* --- regions */
+
+/* 1: so far apart, all but a few of the accesses are the same. */
+static int is_repeated(const struct shape *shape, double apart)
+{
+	if (!apart)
+		return 1;
+	for (uint32_t i = 0; i < shape->count; i++) {
+		double terms = apart / (double)shape->dimensions[i].step;
+
+		if (terms == floor(terms) && 2 * terms <= shape->dimensions[i].count)
+			return 1;
+	}
+	return 0;
+}
+
+static void join(struct region *region, const struct extent *extent, const struct shape *shape)
+{
+	struct extent *all = &region->extent;
+	int same = region->shape.count == shape->count &&
+		   !memcmp(region->shape.dimensions, shape->dimensions, shape->count * sizeof(*shape->dimensions));
+	double apart = fabs(extent->first - region->first);
+	int repeated = same && is_repeated(shape, apart), beside = same && apart < KC_SECTOR_BYTES;
+	double end = fmax(all->end, extent->end), first = fmin(all->first, extent->first);
+
+	all->sectors += repeated || beside ? 0 : extent->sectors;
+	all->bytes += repeated ? 0 : extent->bytes;
+	all->first = first;
+	all->end = end;
+	all->sectors = fmin(all->sectors, whole_sectors(end - first) + 1);
+	all->bytes = fmin(all->bytes, end - first);
+}
+
+static void add_extent(struct regions *regions, const struct extent *extent, const struct shape *shape)
+{
+	struct region *found = NULL;
+
+	for (uint32_t i = 0; i < regions->count && !extent->scattered; i++) {
+		struct extent *all = &regions->all[i].extent;
+
+		if (all->first <= extent->end && extent->first <= all->end) {
+			found = &regions->all[i];
+			break;
+		}
+	}
+	if (found) {
+		join(found, extent, shape);
+	} else if (extent->scattered || regions->count == REGIONS_MAX) {
+		regions->others += extent->sectors;
+		regions->other_bytes += extent->bytes;
+	} else {
+		regions->all[regions->count++] =
+		    (struct region){.extent = *extent, .shape = *shape, .first = extent->first};
+	}
+}
+
+static double sectors_of(const struct regions *regions)
+{
+	double sum = regions->others;
+
+	for (uint32_t i = 0; i < regions->count; i++)
+		sum += regions->all[i].extent.sectors;
+	return sum;
+}
+
+static double bytes_of(const struct regions *regions)
+{
+	double sum = regions->other_bytes;
+
+	for (uint32_t i = 0; i < regions->count; i++)
+		sum += regions->all[i].extent.bytes;
+	return sum;
+}
+
+/* Accesses that `counters` holds. Returns the bytes of an access; 0: there is none. */
+static uint32_t gather(const struct kc_evaluation *e, const uint32_t counters[2], struct regions *regions)
+{
+	uint32_t bytes = 0;
+
+	regions->count = 0;
+	regions->others = regions->other_bytes = 0;
+	for (uint32_t b = 0; b < e->f->cfg.block_count; b++) {
+		const struct kc_block_plan *plan = &e->f->block_plans[b];
+
+		for (uint32_t n = plan->event; n < plan->event + plan->event_count && e->reach[b].lanes; n++) {
+			const struct kc_event *event = &e->f->events[n];
+			struct extent extent;
+			struct shape shape;
+
+			if (event->counter != counters[0] && event->counter != counters[1])
+				continue;
+			if (event->kind != KC_EVENT_GLOBAL) {
+				regions->others = INFINITY; /* a bulk copy, whose address is not in the formula */
+				continue;
+			}
+			if (!find_extent(e, event, b, &shape, &extent))
+				continue;
+			add_extent(regions, &extent, &shape);
+			bytes = event->bytes;
+		}
+	}
+	return bytes;
+}
+
+void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint)
+{
+	static const uint32_t loads[] = {KC_COUNT_OF_LD_GLOBAL, KC_COUNT_OF_ATOMICS},
+			      stores[] = {KC_COUNT_OF_ST_GLOBAL, KC_COUNT_OF_ATOMICS},
+			      atomics[] = {KC_COUNT_OF_ATOMICS, KC_COUNT_OF_ATOMICS};
+	struct regions regions;
+	uint32_t bytes;
+
+	*footprint = (struct kc_footprint){0};
+	if (!e->f->cfg.block_count)
+		return;
+	e->warps = e->first_warps;
+	e->steps = 0;
+	kc__survey(e);
+	if (e->steps > e->steps_max)
+		return;
+	gather(e, loads, &regions);
+	footprint->loaded_bytes = sectors_of(&regions) * KC_SECTOR_BYTES;
+	gather(e, stores, &regions);
+	footprint->stored_bytes = sectors_of(&regions) * KC_SECTOR_BYTES;
+	bytes = gather(e, atomics, &regions);
+	footprint->atomics = bytes ? bytes_of(&regions) / bytes : 0;
+}
