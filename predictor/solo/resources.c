@@ -32,11 +32,6 @@
  * other: nvcc unrolls loops four times. */
 #define LOADS_TOGETHER 4.0
 
-/* Instructions that a floating-point division becomes, as gpuFLOPBench's FP counters of ncu show: 10 of 32 bits, or 9
- * of 64 bits, besides a reciprocal. */
-#define DIVISION_FP32 10.0
-#define DIVISION_FP64 9.0
-
 /* Atomics on different addresses, and on one, that L2 completes in a cycle. Source: NVIDIA, GeForce GTX 680 white
  * paper. Shared memory takes two cycles for the lanes of a warp that address different words: chosen on the launches
  * above. */
@@ -97,21 +92,6 @@ struct operations {
 	double all;
 };
 
-/* The counter of divisions does not tell their type: they are taken to be of the floating-point types that the thread
- * computes with, by their shares, and of integers where it computes with none. */
-static void add_divisions(struct operations *o, double divisions, double floating)
-{
-	double wide = floating > 0 ? fmin(o->fp64 / floating, 1) : 0;
-
-	if (!(floating > 0)) {
-		o->integer += KC_THROUGHPUT_DIVISION_INSTRUCTIONS * divisions;
-		return;
-	}
-	o->fp64 += DIVISION_FP64 * wide * divisions;
-	o->fp32 += DIVISION_FP32 * (1 - wide) * divisions;
-	o->special += divisions;
-}
-
 static struct operations operations_of(const struct kc_counts *counts)
 {
 	const double *n = counts->of;
@@ -120,7 +100,7 @@ static struct operations operations_of(const struct kc_counts *counts)
 	    .fp16 = n[KC_COUNT_OF_HALF],
 	    .fp32 = fmax(floating - n[KC_COUNT_OF_DOUBLE] - n[KC_COUNT_OF_HALF], 0),
 	    .fp64 = n[KC_COUNT_OF_DOUBLE],
-	    .integer = n[KC_COUNT_OF_INT],
+	    .integer = n[KC_COUNT_OF_INT] + KC_THROUGHPUT_DIVISION_INSTRUCTIONS * n[KC_COUNT_OF_DIVMOD],
 	    .special = n[KC_COUNT_OF_SPECIAL],
 	    .convert = n[KC_COUNT_OF_CONVERT],
 	    .tensor = n[KC_COUNT_OF_TENSOR],
@@ -129,7 +109,6 @@ static struct operations operations_of(const struct kc_counts *counts)
 		      n[KC_COUNT_OF_ATOMICS],
 	};
 
-	add_divisions(&o, n[KC_COUNT_OF_DIVMOD], floating);
 	o.all = o.fp16 + o.fp32 + o.fp64 + o.integer + o.special + o.convert + o.memory + n[KC_COUNT_OF_CONTROL] +
 		n[KC_COUNT_OF_BARRIERS];
 	return o;

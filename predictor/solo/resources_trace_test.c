@@ -5,7 +5,8 @@
  * version of kerncast. The programs are those whose half is open (crc32 of the name is
  * even): p of the norm, the floor of both GPUs and what resources.c says so of were
  * chosen on them. A buffer that an argument points into is read or written once, at most
- * whole: its size stands for the distinct bytes, which that version did not count.
+ * whole: its size stands for the distinct bytes, which that version did not count. Nor did
+ * it tell divisions of floating-point numbers from those of integers.
  */
 #include "predictor/math/median.h"
 #include "cuda_tests/traces/recorded.h"
@@ -123,6 +124,22 @@ static void cap_by_buffers(struct kc_counts *counts, double buffers)
 	counts->distinct_stored_bytes = bytes * stored / (loaded + stored);
 }
 
+/* They are taken to be of the floating-point types that a thread computes with, by their shares, and of integers where
+ * it computes with none: 10 FP32 or 9 FP64 instructions and a special one, as gpuFLOPBench's counters of ncu show. */
+static void tell_divisions(struct kc_counts *counts)
+{
+	double *n = counts->of, divisions = n[KC_COUNT_OF_DIVMOD];
+	double floating = n[KC_COUNT_OF_FMA] + n[KC_COUNT_OF_ADD] + n[KC_COUNT_OF_MUL];
+	double wide = floating > 0 ? divisions * fmin(n[KC_COUNT_OF_DOUBLE] / floating, 1) : 0;
+
+	if (!(floating > 0))
+		return;
+	n[KC_COUNT_OF_DIVMOD] = 0;
+	n[KC_COUNT_OF_SPECIAL] += divisions;
+	n[KC_COUNT_OF_FMA] += 9 * wide + 10 * (divisions - wide);
+	n[KC_COUNT_OF_DOUBLE] += 9 * wide;
+}
+
 static void read_counts(const struct csv *csv, struct kc_counts *counts)
 {
 	char column[64];
@@ -135,6 +152,7 @@ static void read_counts(const struct csv *csv, struct kc_counts *counts)
 	counts->active_share = number(csv, "n_active_share");
 	counts->longest_warp = number(csv, "n_longest_warp");
 	counts->exact = !strcmp(text(csv, "exact"), "True");
+	tell_divisions(counts);
 	cap_by_buffers(counts, number(csv, "buffer_bytes"));
 }
 
