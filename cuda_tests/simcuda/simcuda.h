@@ -125,6 +125,7 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
 	uint32_t cupti_zero_time;
 	uint32_t cupti_other_clock;
 	uint32_t cupti_device_buffers;
+	uint32_t cupti_graph_ids;
 	uint32_t cupti_null_buffer;
 	uint32_t cupti_incomplete_kind;
 	uint32_t oom;

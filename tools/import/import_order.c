@@ -9,6 +9,8 @@
 
 #define TICK_NS 1000 /* what two times may be off, where a profiler writes whole microseconds */
 
+#define CLOCK_ERROR_NS 100000 /* as at most between CUPTI's clock and ours, live */
+
 struct kc_order_stream {
 	struct kc_trace_row latest; /* its texts are not kept */
 	uint64_t name;              /* hash of the latest one's */
@@ -88,6 +90,7 @@ int kc_import_order_take(struct kc_import_order *order, const struct kc_trace_ro
 		order->twice++;
 		return 1;
 	}
+	order->early += row->launch_ns != KC_TRACE_UNKNOWN && row->start_ns < row->launch_ns - CLOCK_ERROR_NS;
 	stream->latest = *row;
 	stream->name = name;
 	if (row->what == KC_TRACE_KERNEL)
@@ -103,6 +106,12 @@ void kc_import_order_say(const struct kc_import_order *order, const char *path)
 		kc_error("%s: %s operation%s in it twice, with the same stream, correlation id and times; the second is"
 			 " left out",
 			 path, kc_format_count(order->twice, count), order->twice == 1 ? " is" : "s are");
+	if (order->early)
+		kc_error(
+		    "%s: %s operation%s more than 0.1 ms before the call that launched %s, which cannot be, so these"
+		    " times are of another clock; imported as recorded",
+		    path, kc_format_count(order->early, count), order->early == 1 ? " starts" : "s start",
+		    order->early == 1 ? "it" : "them");
 	if (order->over)
 		kc_error("%s: %s kernel%s over the next kernels of the same stream, which cannot be, so the duration is"
 			 " wrong (the first: %s, %s); imported as recorded",

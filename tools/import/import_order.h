@@ -1,7 +1,8 @@
 /*
  * What a stream cannot have done: its operations run one after the other, so a
- * kernel that ends after a later one has ended has a wrong duration, and an
- * operation that comes twice with the same times came once.
+ * kernel that ends after a later one has ended has a wrong duration, an
+ * operation that comes twice with the same times came once, and one that starts
+ * before the call that launched it has times of another clock.
  *
  *   kc_import_order   the latest operation of each stream, and its longest one
  *                     so far; rows come by their starts
@@ -25,6 +26,7 @@ struct kc_import_order {
 	size_t capacity;
 	int is_off; /* queues of this device run side by side */
 	uint64_t twice, over;
+	uint64_t early;      /* operations that start before they were launched */
 	char first_over[64]; /* the name of the first kernel of `over` */
 	int64_t first_over_ns;
 };

@@ -143,6 +143,29 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	again
 }
 
+@test "CUPTI's ids of graphs are wrong from the second time on: counted, and nothing gets another's time" {
+	local recorded
+	export SIMCUDA_FAULT=cupti-graph-ids
+	steer KERNCAST_WHILE=record
+	tell graph
+	tell 10
+	touch record
+	launch_until "$rows"
+	rm record
+	launch_until "$stopped AND count > 110"
+	recorded=$(sql 'SELECT max(sequence) FROM launch')
+	touch record
+	launch_until "$rows WHERE sequence > $recorded"
+	tell "graphs 4"
+	tell 100
+	finish
+	equal "$(sql "SELECT count(*) FROM launch WHERE graph_launch IS NOT NULL AND unmeasured = 'not_delivered'")" 12 \
+		"kernels of graphs without a time"
+	equal "$(sql 'SELECT count(*) FROM launch WHERE graph_launch IS NULL AND measured_end_ns IS NULL')" 0 \
+		"others without one"
+	ledger_adds_up
+}
+
 @test "while nothing is asked for CUPTI measures nothing, and it does so again when something is" {
 	local looks before=none
 	steer KERNCAST_WHILE=record

@@ -242,6 +242,18 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 	printf 'kernel,%s\n' "$@"
 }
 
+@test "an operation that starts before its launch is kept, and said" {
+	cat >early.csv <<-END
+		kind,stream,start_ns,duration_ns,correlation,launch_ns,name
+		kernel,7,1000000,5000,1,990000,a
+		kernel,7,2000000,5000,2,2090000,b
+		kernel,7,3000000,5000,3,3110000,c
+	END
+	import early.csv
+	equal "$(<import.err)" "kerncast: early.csv: 1 operation starts more than 0.1 ms before the call that launched it, which cannot be, so these times are of another clock; imported as recorded"
+	equal "$(sql 'SELECT group_concat(measured_end_ns - measured_start_ns) FROM launch' t.db)" 5000,5000,5000
+}
+
 @test "a duration that runs over the next kernels of its stream is said" {
 	import "$made/runs_over_the_next.json"
 	equal "$(<import.err)" "kerncast: $made/runs_over_the_next.json: 1 kernel runs over the next kernels of the same stream, which cannot be, so the duration is wrong (the first: kern, 1.60 s); imported as recorded"

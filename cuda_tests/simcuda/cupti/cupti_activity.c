@@ -34,6 +34,7 @@ static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	if (enable && incompatible(kind))
 		return CUPTI_ERROR_NOT_COMPATIBLE;
+	cupti__self.sessions += enable && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !cupti__enabled(kind);
 	cupti__self.kind_enabled[kind] = enable;
 	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
 		cupti__record_calls(SIMCUDA_DRIVER, enable);

@@ -89,6 +89,7 @@ struct cupti {
 
 	/* activities */
 	_Atomic uint8_t kind_enabled[CUPTI_ACTIVITY_KIND_COUNT];
+	_Atomic uint32_t sessions; /* how often records of kernels were enabled */
 	_Atomic size_t dropped;
 	_Atomic bool latency_timestamps; /* records of kernels carry queued and submitted */
 	pthread_mutex_t lock;            /* guards what follows */

@@ -234,6 +234,19 @@ static void place_now(struct simcuda_activity *a)
 		a->place.record_kind = CUPTI_ACTIVITY_KIND_INVALID;
 }
 
+/* "Fixed incorrect correlation IDs for cudaGraphLaunch API calls and their associated kernel launches in profiling
+ * sessions after the first session": CUPTI's release notes, CUDA 13.1 Update 1. Which ids these were is not told; here
+ * it is that of the last kernel that was launched without a graph. */
+static void mistake_id(struct simcuda_activity *a)
+{
+	static _Atomic uint32_t last;
+
+	if (a->kind == SIMCUDA_KERNEL && !a->graph_node_id)
+		last = a->correlation;
+	else if (a->graph_node_id && cupti__self.sessions > 1 && last)
+		a->correlation = last;
+}
+
 void cupti__on_launched(void *user, struct simcuda_activity *a)
 {
 	CUpti_ActivityKind kind = kind_of(a);
@@ -245,6 +258,8 @@ void cupti__on_launched(void *user, struct simcuda_activity *a)
 		atomic_fetch_add(&cupti__self.dropped, 1);
 		return;
 	}
+	if (cupti__faults()->cupti_graph_ids)
+		mistake_id(a);
 	a->place.record_kind = kind;
 	a->place.thread = cupti__thread();
 	if (!cupti__self.place_at_end)

@@ -25,6 +25,7 @@ static const struct {
     {"cupti-zero-time", offsetof(struct simcuda_faults, cupti_zero_time), EVERY_TENTH},
     {"cupti-other-clock", offsetof(struct simcuda_faults, cupti_other_clock), EVERY_TENTH},
     {"cupti-device-buffers", offsetof(struct simcuda_faults, cupti_device_buffers), 100000},
+    {"cupti-graph-ids", offsetof(struct simcuda_faults, cupti_graph_ids), 1},
     {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
     {"cupti-incomplete-kind", offsetof(struct simcuda_faults, cupti_incomplete_kind), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},

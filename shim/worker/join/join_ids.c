@@ -164,9 +164,11 @@ static bool same_shape(const struct kc_launch *l, const struct kc__record *recor
 	return true;
 }
 
-/* The nodes of a graph share an id: CUPTI's id of the node decides or, where that is not known, the launch shape. Of a
- * node in a child graph CUPTI 13.0 tells another id when the graph is instantiated than its records have: the shape
- * decides where no id does, in the order of the nodes. */
+/* What is not of a graph has no record that is: before 13.1 Update 1 CUPTI may give the kernels of graphs wrong ids
+ * once it has been switched off and on again (its release notes). The nodes of a graph share an id: CUPTI's id of the
+ * node decides or, where that is not known, the launch shape. Of a node in a child graph CUPTI 13.0 tells another id
+ * when the graph is instantiated than its records have: the shape decides where no id does, in the order of the nodes.
+ */
 static enum kc__fit record_fits(const struct kc__record *record, const struct kc_slot *slot)
 {
 	const struct kc_launch *l = &slot->launch;
@@ -174,7 +176,7 @@ static enum kc__fit record_fits(const struct kc__record *record, const struct kc
 	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
 		return KC__FITS_NOT;
 	if (!record->is_kernel || !l->graph_launch)
-		return KC__FITS;
+		return record->graph_node ? KC__FITS_NOT : KC__FITS;
 	if (!l->graph_record || !record->graph_node)
 		return same_shape(l, record) ? KC__FITS : KC__FITS_NOT;
 	if (l->graph_record == record->graph_node)

@@ -160,6 +160,20 @@ static void nodes_of_a_graph_by_the_runtime_calls_id(void **state)
 	assert_int_equal(world.by_enclosing[KC__GRAPH_CALLS], NODES);
 }
 
+static void a_record_of_a_graph_is_of_no_other_launch(void **state)
+{
+	struct kc_slot *plain = launch(1, 7, 100), *node = graph_node(9, 41, 1);
+
+	(void)state;
+	deliver(7, 200, 300)->graph_node = 41;
+	deliver(7, 400, 500);
+	step_at(1000);
+	assert_times(plain, 400, 500);
+	assert_times(node, 0, 0);
+	step_at(1000 + 2 * S);
+	assert_int_equal(counted(KC_COUNT_CUPTI_UNMATCHED), 1);
+}
+
 /* What the sweep takes out of the middle of a list leaves the others to be found. */
 static void one_of_a_runtime_call_goes_missing(void **state)
 {
@@ -234,6 +248,7 @@ int main(void)
 	    TEST(a_record_matches_once),
 	    TEST(transfers_of_one_runtime_call),
 	    TEST(nodes_of_a_graph_by_the_runtime_calls_id),
+	    TEST(a_record_of_a_graph_is_of_no_other_launch),
 	    TEST(one_of_a_runtime_call_goes_missing),
 	    TEST(an_id_gives_way_to_one_with_the_same_low_bits),
 	    TEST(the_oldest_of_many_lists_gives_way),
