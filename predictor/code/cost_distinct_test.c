@@ -91,11 +91,26 @@ static void all_that_is_accessed_where_addresses_are_not_known(void **state)
 	assert_near(counts.distinct_loaded_bytes, (8 + 32) * 32);
 }
 
+/* A block of a warp and 8 lanes more: 40 floats of each block are 5 sectors. Steps that no number holds come to an end.
+ */
+static void a_warp_that_is_not_full(void **state)
+{
+	struct kc_counts counts = evaluated(KERNEL(OF_THREAD("4") "ld.global.f32 %f1, [%rd3];\n"), 2, 40, 0);
+	struct kc_counts far = evaluated(KERNEL("cvt.u64.u32 %rd4, %r2;\nmul.lo.u64 %rd4, %rd4, 0x4000000000000000;\n"
+						"ld.global.f32 %f1, [%rd4];\n"),
+					 2, 40, 0);
+
+	(void)state;
+	assert_near(counts.distinct_loaded_bytes, 2 * 5 * 32);
+	assert_true(far.distinct_loaded_bytes <= 80 * 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_that_are_accessed_again_count_once),
 	    cmocka_unit_test(the_same_at_a_launch),
+	    cmocka_unit_test(a_warp_that_is_not_full),
 	    cmocka_unit_test(all_that_is_accessed_where_addresses_are_not_known),
 	};
 

@@ -172,7 +172,7 @@ static void add_axes(const struct kc_evaluation *e, const struct kc_reach *reach
 		}
 	}
 	if (apart > 1 && address->plane && block[1] * block[2] == 1)
-		add_dimension(shape, extent, KC_WARP_LANES * address->column_step, apart);
+		add_dimension(shape, extent, (int64_t)(KC_WARP_LANES * (uint64_t)address->column_step), apart);
 	else if (apart > 1 && !address->uniform) /* warps that are not alike were not surveyed */
 		shape->scattered *= apart;
 }
