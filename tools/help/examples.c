@@ -172,8 +172,8 @@ static const struct kc_example examples[] = {
 		  "    active lanes      99.6 % of a warp's lanes on average (divergence, partial\n"
 		  "                      warps)\n"
 		  "  on NVIDIA H200, running alone, without launch overhead:\n"
-		  "    estimate: 937 ns; nine in ten such kernels take 670 ns to 2.55 µs\n"
-		  "    limited by: latency 259 ns, an empty kernel 670 ns\n"
+		  "    estimate: 905 ns; nine in ten such kernels take 670 ns to 2.46 µs\n"
+		  "    limited by: latency 226 ns, an empty kernel 670 ns\n"
 		  "…\n",
     },
     {

@@ -55,9 +55,10 @@ static void add_row(struct kc_table *table, const char *model, const char *meani
 static uint32_t next_longest(const struct kc_resource_times *times, uint32_t after)
 {
 	uint32_t found = KC_RESOURCE_COUNT;
+	double than = times->ns[after];
 
 	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
-		int comes = times->ns[r] < times->ns[after] || (times->ns[r] == times->ns[after] && r > after);
+		int comes = times->ns[r] < than || (times->ns[r] == than && r > after);
 
 		if (comes && (found == KC_RESOURCE_COUNT || times->ns[r] > times->ns[found]))
 			found = r;
