@@ -119,13 +119,15 @@ struct simcuda_sink {
 	void (*resource)(void *user, const struct simcuda_resource *resource);
 };
 
-struct simcuda_faults { /* 0: off; N: every Nth (oom: only the Nth) */
+struct simcuda_faults { /* 0: off; N: every Nth (oom, cupti_crash_flush: only the Nth) */
 	uint32_t cupti_busy;
 	uint32_t cupti_drop;
 	uint32_t cupti_zero_time;
 	uint32_t cupti_other_clock;
 	uint32_t cupti_device_buffers;
 	uint32_t cupti_graph_ids;
+	uint32_t cupti_hang_disable;
+	uint32_t cupti_crash_flush;
 	uint32_t cupti_null_buffer;
 	uint32_t cupti_incomplete_kind;
 	uint32_t oom;

@@ -78,6 +78,28 @@ said() { # CODE...: one of them is in message
 	ledger_adds_up
 }
 
+@test "CUPTI's disable does not return: the exit waits its time and no longer, and nothing is lost" {
+	local began=$SECONDS
+	keep plain "${demo[@]}"
+	rm "$SIMCUDA_LOG"
+	keep shimmed env SIMCUDA_FAULT=cupti-hang-disable KERNCAST_FLUSH_MS=500 "$kerncast" run -q -- "${demo[@]}"
+	same plain shimmed
+	within "$((SECONDS - began))" 0 20 "seconds"
+	"$kerncast" recover
+	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"
+	said FLUSH_TIMEOUT
+	ledger_adds_up
+}
+
+@test "CUPTI's flush crashes: the program ends by it, and what it launched until then is recovered" {
+	keep shimmed env SIMCUDA_FAULT=cupti-crash-flush=3 "$kerncast" run -q -- "$build/demo-static-sim" --rounds 2000
+	equal "$(<shimmed.status)" 139 "exit status, that of SIGSEGV"
+	"$kerncast" recover
+	within "$(sql 'SELECT count(*) FROM launch')" "$(($(counted launches) - 1))" "$(($(counted launches) + 1))" \
+		"rows in launch"
+	ledger_adds_up
+}
+
 @test "CUPTI's buffer callback under a fault: the app does not notice" {
 	export SIMCUDA_FAULT=cupti-null-buffer
 	app_unchanged "${demo[@]}"

@@ -1,4 +1,5 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "cupti_private.h"
 
@@ -54,8 +55,18 @@ CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 	return cupti__result(set_enabled(kind, true));
 }
 
+/* "Fixed a potential deadlock that could occur while disabling the activity kind CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+ * using the API cuptiActivityDisable": CUPTI's release notes, CUDA 13.0 Update 1. */
+static void hang_by_fault(void)
+{
+	while (cupti__faults()->cupti_hang_disable)
+		pause();
+}
+
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && cupti__enabled(kind))
+		hang_by_fault();
 	return cupti__result(set_enabled(kind, false));
 }
 

@@ -113,6 +113,16 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t ms)
 	return cupti__result(result);
 }
 
+/* "Fixed a potential crash in the API cuptiActivityFlushAll": CUPTI's release notes, CUDA 13.0 Update 1. */
+__attribute__((no_sanitize("undefined"))) static void crash_by_fault(void)
+{
+	static uint8_t *volatile nowhere;
+	static _Atomic uint32_t flushes;
+
+	if (cupti__faults()->cupti_crash_flush == ++flushes)
+		*nowhere = 0;
+}
+
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = cupti__attach();
@@ -121,6 +131,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 		result = CUPTI_ERROR_INVALID_OPERATION;
 	if (result)
 		return cupti__result(result);
+	crash_by_fault();
 	cupti__self.driver.advance();
 	cupti__return_buffers(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED ? CUPTI_DUE_ALL : CUPTI_DUE_COMPLETE);
 	cupti__wait_for_returns();

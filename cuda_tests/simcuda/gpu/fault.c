@@ -26,6 +26,8 @@ static const struct {
     {"cupti-other-clock", offsetof(struct simcuda_faults, cupti_other_clock), EVERY_TENTH},
     {"cupti-device-buffers", offsetof(struct simcuda_faults, cupti_device_buffers), 100000},
     {"cupti-graph-ids", offsetof(struct simcuda_faults, cupti_graph_ids), 1},
+    {"cupti-hang-disable", offsetof(struct simcuda_faults, cupti_hang_disable), 1},
+    {"cupti-crash-flush", offsetof(struct simcuda_faults, cupti_crash_flush), 1},
     {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
     {"cupti-incomplete-kind", offsetof(struct simcuda_faults, cupti_incomplete_kind), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
