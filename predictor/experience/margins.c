@@ -150,7 +150,8 @@ void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_
 	move(own, side, &own_step);
 }
 
-/* Launches that are predicted before the first of them is measured make the same mistake, and learn from it together. */
+/* Launches that are predicted before the first of them is measured make the same mistake, and learn from it together.
+ */
 static struct step step_of_age(uint64_t events)
 {
 	float step = fminf(logf(AGE_STEP), logf(AGE_MOST) / 19 / (float)(events ? events : 1));
