@@ -141,6 +141,12 @@ static inline uint64_t kc_engine_event(struct kc_engine *engine)
 	return atomic_fetch_add_explicit(&engine->events, 1, memory_order_release) + 1;
 }
 
+/* Replays of a recording that tells how many had been taken in. */
+static inline void kc_engine_set_known(struct kc_engine *engine, uint64_t events)
+{
+	atomic_store_explicit(&engine->events, events, memory_order_release);
+}
+
 /* Any thread: how many events a prediction that begins now may use. */
 static inline uint64_t kc_engine_known(const struct kc_engine *engine)
 {

@@ -7,7 +7,7 @@
 #define CLASS_STEP 1.004f /* so that one miss in twenty leaves the width unchanged */
 #define OWN_STEP 1.01f
 #define AGE_STEP 1.005f /* the same, of the factors by launches awaited */
-#define AGE_MOST 4.0f   /* so much wider at most before a launch that was predicted so is measured */
+#define AGE_MOST 16.0f  /* so much wider by as many misses as events; about half of the events measure a launch */
 #define AGE_PROVED 500u /* launches measured before intervals of their age may be narrower than they began */
 #define LARGEST_FACTOR 64.0f
 #define LEAST_SPREAD_LOG2 -10 /* spreads below 2^-10 share a class */

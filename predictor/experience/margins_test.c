@@ -217,24 +217,25 @@ static void learn(struct fixture *f, uint32_t age, int side, uint64_t events, ui
 		kc_margins_learn_age(&f->margins, age, side, events);
 }
 
-/* 300 launches were in flight when the first of them missed: all of them together widen fourfold, and fourfold again
- * those that were predicted after that; hits narrow by the 19th root of it. Other ages know nothing of it. */
+/* 300 launches were in flight when the first of them missed, and half of the events measure one: all of them together
+ * widen fourfold, 16^(300/600), and fourfold again those that were predicted after that; hits narrow by the 19th root
+ * of it. Other ages know nothing of it. */
 static void one_mistake_of_many_launches_in_flight(void **state)
 {
 	struct fixture f;
 
 	(void)state;
 	begin(&f);
-	learn(&f, 3, 1, 300, 300);
+	learn(&f, 3, 1, 600, 300);
 	assert_float_equal(above_at(&f, 3), 4, 1e-3);
-	learn(&f, 3, 1, 300, 300);
+	learn(&f, 3, 1, 600, 300);
 	assert_float_equal(above_at(&f, 3), 16, 1e-2);
 	assert_float_equal(above_at(&f, 2), 1, 0);
 	assert_float_equal(above_at(&f, KC_MARGIN_NOW), 1, 0);
-	learn(&f, 3, 0, 300, 19 * 300);
+	learn(&f, 3, 0, 600, 19 * 300);
 	assert_float_equal(above_at(&f, 3), 4, 1e-2);
 	/* Older predictions never get narrower intervals than new ones. */
-	learn(&f, 3, 0, 300, 100 * 300);
+	learn(&f, 3, 0, 600, 100 * 300);
 	assert_float_equal(above_at(&f, 3), 1, 0);
 }
 
@@ -282,7 +283,7 @@ static void mistakes_that_take_turns(void **state)
 			float error = (turn % 2 ? 0.05f : -0.05f) * (float)(i + 1) / 100;
 			int side = error < -below ? -1 : error > above;
 
-			kc_margins_learn_age(&f.margins, 7, side, 100);
+			kc_margins_learn_age(&f.margins, 7, side, 200);
 			inside += !side && turn >= turns / 2;
 		}
 	}

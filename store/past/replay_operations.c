@@ -30,6 +30,7 @@ void kc__replay_decided(const struct kc_span *span, void *arg)
 	if (op->of->unpredictable == KC_PREDICTED)
 		kc_engine_decided(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, op->met, &span->met,
 				  measured_ns(op));
+	kc_engine_event(kc__knowledge_engine(r->knowledge));
 }
 
 static int learn_measured(struct kc__replay_state *r, struct kc__op *op)

@@ -287,6 +287,7 @@ static int take_in(struct kc__recorded *recorded, struct kc__replay_state *r, co
 {
 	struct kc__op *op = &r->ops.at[due->index];
 
+	kc_engine_set_known(kc__knowledge_engine(r->knowledge), due->number - 1);
 	if (due->kind == DUE_EVENT)
 		return other_event(r, &recorded->events.at[due->index]);
 	if (!op->at)
@@ -316,9 +317,11 @@ int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *
 
 	for (size_t i = 0; rc == 0 && i < recorded->order_count; i++) {
 		struct kc__op *op = &r->ops.at[recorded->order[i]];
+		uint64_t known = kc__recorded_of(&r->ops, op)->known;
 
-		while (rc == 0 && (due = next_due(recorded, kc__recorded_of(&r->ops, op)->known)))
+		while (rc == 0 && (due = next_due(recorded, known)))
 			rc = take_in(recorded, r, due);
+		kc_engine_set_known(kc__knowledge_engine(r->knowledge), known);
 		if (rc == 0)
 			rc = replay_op(recorded, r, op);
 	}
