@@ -288,6 +288,20 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents [0-9].json base.json
 }
 
+@test "imported: one of four ranks slower, throughout and since; a GPU that is not NVIDIA's" {
+	local made=$root/cuda_tests/traces/made
+	"$kerncast" import "$made"/slow_rank_?.json.gz -o slow.db >/dev/null
+	"$kerncast" import "$made"/slower_since_old_rank_?.json.gz -o old.db >/dev/null
+	"$kerncast" import "$made"/slower_since_new_rank_?.json.gz -o new.db >/dev/null
+	"$kerncast" import "$made"/amd_device_2.json -o amd.db >/dev/null 2>&1
+	prints slow --json slow.db
+	prints diff --json old.db new.db
+	prints replay --json amd.db
+	prints report --json amd.db
+	equal "$(value 2.json '$.compared_on_processes')" 4 "comparisons on single processes"
+	check_documents [0-9].json
+}
+
 @test "prune: what would go, what went, what stays" {
 	local round
 	for round in 1 2 3; do

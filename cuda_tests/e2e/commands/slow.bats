@@ -94,7 +94,6 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	within "$(lost_by slower_process | cut -d' ' -f2)" 1750000 1850000 "ns lost"
 	equal "$(of_slow "(j -> 'lost' ->> 'launches') || ' ' || (SELECT group_concat(DISTINCT value ->> 'pid') FROM json_each(j, '\$.launches'))")" "60 2001" "slow launches"
 	contains "$(slower_processes)" "2001 60 "
-	"$root/scripts/check-schemas" slow.json
 	"$kerncast" slow four.db >slow.out
 	contains "$(<slow.out)" "slower on this process"
 	contains "$(<slow.out)" "lost in rank 1 (pid 2001) 1.8"
