@@ -341,6 +341,7 @@ static void reset(void)
 	kc__shim.reading = (struct kc__reading_cost){0};
 	kc__shim.careful_ns = kc__shim.streams_looked_at_ns = 0;
 	atomic_store(&kc__shim.graph_launches, 0);
+	atomic_store(&kc__shim.green_contexts, false);
 	atomic_store(&kc__shim.formulas, 0);
 	kc__plan_forget();
 	kc__plans_forget();
@@ -386,6 +387,19 @@ static int look_at_database(char *why, size_t why_size)
 	return error || !o->unnamed ? error : kc_store_own(o->db, why, why_size);
 }
 
+/* It has no effect without MPS's daemon. */
+static void say_share_of_gpu(void)
+{
+	const char *percent = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	char detail[64];
+
+	if (!percent || !(atof(percent) > 0) || atof(percent) >= 100)
+		return;
+	snprintf(detail, sizeof(detail), "%.8s %%, and %u SMs of the first GPU", percent,
+		 (unsigned)kc__shim.devices[0].info.sm_count);
+	kc__say(KC_MESSAGE_MPS_SHARE, detail);
+}
+
 /* *what: what failed. kc__shim.start_lock held. */
 static int start(const char **what)
 {
@@ -424,6 +438,7 @@ static int start(const char **what)
 	if (life.complaint[0])
 		kc__say(KC_MESSAGE_OPTION, life.complaint);
 	kc__say_journal_memory();
+	say_share_of_gpu();
 	if (kc_is_remote(kc__shim.options.db))
 		kc__say(KC_MESSAGE_REMOTE, kc__shim.options.db);
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))

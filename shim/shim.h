@@ -247,6 +247,7 @@ struct kc__state {
 	_Atomic int64_t exit_ns;            /* when the process began to exit; 0: it has not */
 	_Atomic uint64_t routed_by_name;    /* counted before there was a journal */
 	_Atomic uint64_t left_unhooked;     /* counted before there was a journal */
+	_Atomic bool green_contexts;        /* a stream is of one: it has a part of the SMs */
 	_Atomic int second_driver;          /* a driver that is not watched has been bound to */
 	_Atomic int captures;               /* streams being captured; counted before recording begins, too */
 	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */

@@ -40,6 +40,15 @@ static struct kc__device *device_of_stream(CUstream stream, struct kc__device *c
 	return device;
 }
 
+static bool in_green_context(CUstream stream)
+{
+	__auto_type get = KC_ASK(cuStreamGetCtx_v2); /* 12.5 and later */
+	CUcontext context = NULL;
+	CUgreenCtx green = NULL;
+
+	return get && get(stream, &context, &green) == CUDA_SUCCESS && green;
+}
+
 static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 {
 	__auto_type get_flags = KC_ASK(cuStreamGetFlags);
@@ -51,6 +60,8 @@ static void stream_properties(struct kc_stream_entry *entry, CUstream stream)
 		entry->flags = flags;
 	if (get_priority && get_priority(stream, &priority) == CUDA_SUCCESS)
 		entry->priority = priority;
+	if (in_green_context(stream))
+		atomic_store_explicit(&kc__shim.green_contexts, true, memory_order_relaxed);
 	entry->kind = flags & CU_STREAM_NON_BLOCKING ? KC_STREAM_NONBLOCKING : KC_STREAM_BLOCKING;
 }
 

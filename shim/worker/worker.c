@@ -203,6 +203,8 @@ static void say_state(void)
 	kc__say_journal_memory();
 	if (atomic_load_explicit(&kc__shim.second_driver, memory_order_relaxed))
 		kc__say(KC_MESSAGE_SECOND_DRIVER, NULL);
+	if (atomic_load_explicit(&kc__shim.green_contexts, memory_order_relaxed))
+		kc__say(KC_MESSAGE_GREEN_CONTEXT, NULL);
 	kc__tables_say_full();
 }
 

@@ -59,7 +59,13 @@
 	  "in a local folder")                                                                                         \
 	X(DEVICE_BUFFERS, 1,                                                                                           \
 	  "CUPTI has brought no times for long: its buffers in the GPU's memory seem to have run out, as was seen of " \
-	  "13.0 with CUDA graphs, and launches since then are predicted, not measured")
+	  "13.0 with CUDA graphs, and launches since then are predicted, not measured")                                \
+	X(GREEN_CONTEXT, 1,                                                                                            \
+	  "the program has streams in green contexts, which have some of the GPU's SMs: their kernels are predicted "  \
+	  "as if they had all of them")                                                                                \
+	X(MPS_SHARE, 0,                                                                                                \
+	  "with MPS, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE gives this process a part of the GPU's SMs: predictions count " \
+	  "as many as the driver tells")
 
 enum kc_message_code {
 	KC_MESSAGE_NONE = 0,

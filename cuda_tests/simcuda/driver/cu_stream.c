@@ -273,8 +273,18 @@ SIM_API_PTSZ(cuStreamGetPriority, (CUstream stream, int *priority),
 	     ask(sim_stream(stream, per_thread), PRIORITY, priority))
 SIM_API_PTSZ(cuStreamGetCtx, (CUstream stream, CUcontext *context),
 	     ask(sim_stream(stream, per_thread), CONTEXT, context))
+
+/* There are no green contexts here, but for what SIMCUDA_GREEN pretends. */
+static CUresult get_context(CUstream stream, CUcontext *context, CUgreenCtx *green)
+{
+	CUresult result = ask(stream, CONTEXT, context);
+
+	if (green)
+		*green = !result && getenv("SIMCUDA_GREEN") ? (CUgreenCtx)stream->context : NULL;
+	return result;
+}
 SIM_API_PTSZ(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
-	     (green ? *green = NULL : NULL, ask(sim_stream(stream, per_thread), CONTEXT, context)))
+	     get_context(sim_stream(stream, per_thread), context, green))
 SIM_API_PTSZ(cuStreamGetId, (CUstream stream, unsigned long long *id), ask(sim_stream(stream, per_thread), ID, id))
 SIM_API_PTSZ(cuStreamGetDevice, (CUstream stream, CUdevice *device),
 	     ask(sim_stream(stream, per_thread), DEVICE, device))
