@@ -63,11 +63,7 @@ struct kc_counts {
 	 * or not known. */
 	double distinct_loaded_bytes; /* of global memory, in whole sectors */
 	double distinct_stored_bytes;
-	double distinct_atomics; /* words of global memory that atomics change */
-	/* Averages per thread: turns in which the lanes of a warp execute their atomics, as those at one address go one
-	 * after the other. 0: none, or not known. */
-	double atomic_turns;
-	double shared_atomic_turns; /* those on shared memory, in atomic_turns as well */
+	double distinct_atomics;    /* words of global memory that atomics change */
 	uint8_t exact;              /* nothing was assumed, nothing sampled */
 	uint8_t sampled;            /* only a part of the launch was evaluated, to stay within the effort */
 	uint8_t assumed;            /* control flow or an address was unknown */

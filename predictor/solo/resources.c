@@ -197,12 +197,10 @@ static double atomics_ns(const struct kc_counts *counts, const struct use *use)
 {
 	double shared = counts->threads * counts->of[KC_COUNT_OF_ATOMICS_SHARED];
 	double global = counts->threads * counts->of[KC_COUNT_OF_ATOMICS] - shared;
-	double turns =
-	    counts->shared_atomic_turns > 0 ? counts->threads * counts->shared_atomic_turns : shared / KC_WARP_LANES;
 	double same = counts->distinct_atomics > 0 ? fmax(global, 0) / counts->distinct_atomics : 0;
 	double cycles = fmax(fmax(global, 0) / ATOMICS_PER_CYCLE, same / ATOMICS_PER_CYCLE_SAME);
 
-	return (cycles + turns * SHARED_ATOMIC_CYCLES / use->sms) / use->hz;
+	return (cycles + shared / KC_WARP_LANES * SHARED_ATOMIC_CYCLES / use->sms) / use->hz;
 }
 
 /* How often a thread waits for loads: once for those of a basic block. */

@@ -201,8 +201,6 @@ static void atomics(void **state)
 	counts.distinct_atomics = 2;
 	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 2.0, 1e-6);
 	assert_float_equal(times_of(1000, 256, shared).ns[KC_RESOURCE_ATOMICS], 25600 / 32.0 * 2, 1e-6);
-	shared.shared_atomic_turns = 1; /* all lanes of a warp at one address */
-	assert_float_equal(times_of(1000, 256, shared).ns[KC_RESOURCE_ATOMICS], 25600 * 2, 1e-6);
 }
 
 /* Of one block: 21 instructions of 4 cycles, of which 8 loads; from device memory 466 each, from L2 262. A loop of four

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 15 };
+enum { FURTHER_NUMBERS = 13 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -24,8 +24,6 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->distinct_loaded_bytes,
 	    counts->distinct_stored_bytes,
 	    counts->distinct_atomics,
-	    counts->atomic_turns,
-	    counts->shared_atomic_turns,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -62,8 +60,6 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .distinct_loaded_bytes = count > KC_COUNTER_COUNT + 10 ? further[10] : 0,
 	    .distinct_stored_bytes = count > KC_COUNTER_COUNT + 11 ? further[11] : 0,
 	    .distinct_atomics = count > KC_COUNTER_COUNT + 12 ? further[12] : 0,
-	    .atomic_turns = count > KC_COUNTER_COUNT + 13 ? further[13] : 0,
-	    .shared_atomic_turns = count > KC_COUNTER_COUNT + 14 ? further[14] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

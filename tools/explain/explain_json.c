@@ -122,8 +122,6 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "distinct_loaded_bytes", kc_json_real(counts->distinct_loaded_bytes));
 	json_object_set_new(out, "distinct_stored_bytes", kc_json_real(counts->distinct_stored_bytes));
 	json_object_set_new(out, "distinct_atomics", kc_json_real(counts->distinct_atomics));
-	json_object_set_new(out, "atomic_turns", kc_json_real(counts->atomic_turns));
-	json_object_set_new(out, "shared_atomic_turns", kc_json_real(counts->shared_atomic_turns));
 	json_object_set_new(out, "exact", json_boolean(counts->exact));
 	json_object_set_new(out, "sampled", json_boolean(counts->sampled));
 	json_object_set_new(out, "assumed", json_boolean(counts->assumed));
