@@ -24,7 +24,7 @@
  * new arguments with every launch soon has to do without.
  */
 #define CAREFUL_EFFORT 20000u
-#define CAREFUL_NS 20000000ll /* to begin with, */
+#define CAREFUL_NS 50000000ll /* to begin with, */
 #define CAREFUL_SHARE 200     /* and one part in so many of the time since */
 
 enum { SHAPE_WORDS = 4, KEY_WORDS }; /* of the key of a launch shape, and of one with its arguments */
