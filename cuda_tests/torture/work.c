@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,11 +17,13 @@
 #include <unistd.h>
 
 #define STACK_BYTES (256u << 10) /* sixteen threads fit under a small limit on memory */
+#define FILES 8
 
 static struct {
 	struct work_counts *counts;
 	int graph;
 	unsigned threads, processes;
+	bool closes, leaves; /* -c, -e */
 	uint64_t calls;
 	const char *kernel;
 } work = {.processes = 0, .kernel = "torture"};
@@ -43,8 +47,31 @@ char *work_ptx(const char *kernel)
 	return text;
 }
 
+/* One thread of a process has files, in the place of whatever was open before. It looks whether they still hold what it
+ * wrote, then closes all descriptors, those that it does not know as well, and opens others. */
+static void change_files(uint64_t round)
+{
+	static int files[FILES];
+	static uint64_t written;
+	uint64_t held;
+
+	for (int i = 0; written && i < FILES; i++)
+		if (pread(files[i], &held, sizeof(held), 0) != sizeof(held) || held != written + (uint64_t)i)
+			work_fail("a file is not what it was", i);
+	CHECK(close_range(3, UINT_MAX, 0));
+	written = round + 1;
+	for (int i = 0; i < FILES; i++) {
+		held = written + (uint64_t)i;
+		files[i] = memfd_create("work", MFD_CLOEXEC);
+		if (files[i] < 0 || pwrite(files[i], &held, sizeof(held), 0) != sizeof(held))
+			work_fail("a file", errno);
+	}
+}
+
 static void *launch_all(void *unused)
 {
+	static atomic_flag has_files = ATOMIC_FLAG_INIT;
+	bool closes = work.closes && !atomic_flag_test_and_set(&has_files);
 	struct work_thread *own = &work.counts->thread[atomic_fetch_add(&work.counts->threads, 1)];
 	void *stream;
 
@@ -55,6 +82,8 @@ static void *launch_all(void *unused)
 	work_enter();
 	stream = work_stream();
 	for (uint64_t i = 0; work.calls == 0 || i < work.calls; i++) {
+		if (closes && i % WORK_BETWEEN_FILES == 0)
+			change_files(i);
 		__atomic_store_n(&own->begun, i + 1, __ATOMIC_RELEASE);
 		if (work.graph)
 			work_launch_graph(stream);
@@ -75,7 +104,7 @@ static void run_process(void)
 	int error;
 
 	work_start(work.kernel);
-	if (work.threads == 1) { /* needs no more than the process has */
+	if (work.threads == 1 && !work.leaves) { /* needs no more than the process has */
 		launch_all(NULL);
 		return;
 	}
@@ -86,6 +115,8 @@ static void run_process(void)
 		if (error)
 			work_fail("pthread_create", error);
 	}
+	if (work.leaves)
+		pthread_exit(NULL);
 	for (unsigned i = 0; i < work.threads; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -125,7 +156,7 @@ static struct work_counts *open_counts(const char *path)
 
 static int usage(void)
 {
-	fputs("usage: [-d CALL:ERROR]... [-k KERNEL] COUNTS plain|graph THREADS CALLS [PROCESSES]\n", stderr);
+	fputs("usage: [-ce] [-d CALL:ERROR]... [-k KERNEL] COUNTS plain|graph THREADS CALLS [PROCESSES]\n", stderr);
 	return 2;
 }
 
@@ -135,9 +166,13 @@ int main(int argc, char **argv)
 	unsigned denials = 0;
 	int option;
 
-	while ((option = getopt(argc, argv, "d:k:")) >= 0) {
+	while ((option = getopt(argc, argv, "ced:k:")) >= 0) {
 		if (option == 'k')
 			work.kernel = optarg;
+		else if (option == 'c')
+			work.closes = true;
+		else if (option == 'e')
+			work.leaves = true;
 		else if (option == 'd' && denials < WORK_THREADS)
 			denied[denials++] = optarg;
 		else

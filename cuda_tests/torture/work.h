@@ -4,11 +4,13 @@
  *   work_driver   through the driver API, linked
  *   work_runtime  through a shared CUDA runtime
  *
- * usage: work_… [-d CALL:ERROR]... [-k KERNEL] COUNTS plain|graph THREADS CALLS [PROCESSES]
+ * usage: work_… [-ce] [-d CALL:ERROR]... [-k KERNEL] COUNTS plain|graph THREADS CALLS [PROCESSES]
  *
  * Each of THREADS makes CALLS calls (0: until it is killed) on a stream of its own; with PROCESSES, each of as many
  * children does. COUNTS is a file of struct work_counts, which whoever starts the program made, of zeros. -d: a system
- * call fails once the program has been loaded; -k: the kernel's name. What it prints depends on the arguments alone.
+ * call fails once the program has been loaded; -k: the kernel's name; -c: a thread closes all
+ * descriptors again and again, and has files of its own, which must stay what they are; -e: main() ends by
+ * pthread_exit(). What it prints depends on the arguments alone.
  *
  * A plain call launches one kernel, the ith (from 0) of a thread with i % WORK_GRIDS + 1 blocks: in the order of their
  * launches, a missing row and a row that is there twice are both seen. A graph call launches WORK_NODES kernels.
@@ -21,6 +23,7 @@
 #define WORK_THREADS 64u
 #define WORK_GRIDS 251u
 #define WORK_NODES 3u
+#define WORK_BETWEEN_FILES 8u  /* calls of a thread after which it closes its files, and opens others */
 #define WORK_BETWEEN_WAITS 32u /* calls of a thread after which it waits for its stream */
 
 struct work_thread {

@@ -32,7 +32,7 @@ def plan(case):
         )
     if case.random.random() < 0.2:
         programs[0].update(processes=case.random.choice((2, 3, 4)), threads=case.random.choice((1, 2, 4)))
-    return {
+    done = {
         "programs": programs,
         "second_run": case.random.random() < 0.4,
         "launched": case.random.random() < 0.85,
@@ -45,12 +45,18 @@ def plan(case):
             for _ in range(case.random.choice((1, 2, 2, 3)))
         ],
     }
+    for program in programs:
+        program["options"] = case.random.choice(((), (), ("-c",), ("-e",), ("-c", "-e")))
+    return done
 
 
 def describe(case):
     done = plan(case)
-    programs = ", ".join(f"{p['program']} {p['mode']} {p['processes'] or 1}x{p['threads']}" for p in done["programs"])
-    return f"{programs}; recovery {done['recovery']}"
+    programs = [
+        f"{' '.join((p['program'], *p['options']))} {p['mode']} {p['processes'] or 1}x{p['threads']}"
+        for p in done["programs"]
+    ]
+    return f"{', '.join(programs)}; recovery {done['recovery']}"
 
 
 def start(case, done, database):
@@ -60,6 +66,7 @@ def start(case, done, database):
         survives = done["one_survives"] and i == len(done["programs"]) - 1
         command = [
             case.build.program(program["program"]),
+            *program["options"],
             counts.path,
             program["mode"],
             str(program["threads"]),
