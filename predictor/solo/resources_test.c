@@ -168,6 +168,21 @@ static void bytes_read_before_come_from_l2(void **state)
 	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 4.092e6 / 92, 1e-3);
 }
 
+/* Every lane loads 4 bytes from a sector of its own, 32 MB, and stores its part of 4 MB. Where its address is not
+ * known, half of the 4 MB that it asks for are loaded from device memory. */
+static void bytes_at_unknown_addresses(void **state)
+{
+	struct kc_counts counts = copies();
+
+	(void)state;
+	counts.of[KC_COUNT_OF_SECTORS] = 1.25;
+	counts.distinct_loaded_bytes = 32e6;
+	counts.exact = 1;
+	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_DRAM], 36e6 / 92, 1e-3);
+	counts.exact = 0;
+	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_DRAM], 6e6 / 92, 1e-3);
+}
+
 /* What was measured is not what the data sheet says. */
 static void measured_bandwidth(void **state)
 {
@@ -296,6 +311,7 @@ int main(void)
 	    cmocka_unit_test(memory),
 	    cmocka_unit_test(scattered_bytes_stay_near),
 	    cmocka_unit_test(bytes_read_before_come_from_l2),
+	    cmocka_unit_test(bytes_at_unknown_addresses),
 	    cmocka_unit_test(measured_bandwidth),
 	    cmocka_unit_test(shared_memory),
 	    cmocka_unit_test(atomics),
