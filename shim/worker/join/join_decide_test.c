@@ -1,8 +1,6 @@
 /* When it is decided what a measured kernel met. */
 #include "join_testing.h"
 
-/* ---- Deciding ---- */
-
 static void overlap_is_decided_when_no_other_launch_can_have_started_before_the_end(void **state)
 {
 	struct kc_slot *first = launch(1, 7, 100), *second = launch(2, 8, 150);
