@@ -1,6 +1,6 @@
 #include "command.h"
 #include "tools/diff/baseline.h"
-#include "tools/diff/diff_forms.h"
+#include "tools/diff/forms/diff_forms.h"
 #include "tools/diff/compare_options.h"
 #include "tools/diff/side.h"
 #include "tools/output/output_file.h"

@@ -1,7 +1,7 @@
 #include "html_internal.h"
 #include "tools/command.h"
 #include "tools/diff/compare_options.h"
-#include "tools/diff/diff_forms.h"
+#include "tools/diff/forms/diff_forms.h"
 #include "tools/output/format.h"
 #include "tools/slow/slow_search.h"
 

@@ -1,5 +1,5 @@
 #include "diff_forms.h"
-#include "side.h"
+#include "tools/diff/side.h"
 #include "tools/command.h"
 #include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"

@@ -2,7 +2,7 @@
 #ifndef KC_DIFF_FORMS_H
 #define KC_DIFF_FORMS_H
 
-#include "compare.h"
+#include "tools/diff/compare.h"
 
 #include <jansson.h>
 
