@@ -329,7 +329,7 @@ help: ## this list
 # --- lint: each part says all that it finds
 tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
 CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
-  --suppressions-list=scripts/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
+  --suppressions-list=scripts/lists/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
 lint: ## cppcheck, shellcheck, format, hooks against CUDA's headers
 	@scripts/setup --all
 	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks && echo "nothing found"

@@ -11,7 +11,7 @@ check() { # what it prints goes to check.out
 @test "what the archive does not have is skipped, with the reason" {
 	local kinds
 	check
-	kinds=$(awk -F '\t' '!/^#/ { print $1, $2 }' "$root/scripts/real-driver.tsv" | sort -u | wc -l)
+	kinds=$(awk -F '\t' '!/^#/ { print $1, $2 }' "$root/scripts/lists/real-driver.tsv" | sort -u | wc -l)
 	equal "$(<check.status)" 0 "exit status"
 	equal "$(tail -n 1 check.out)" "0 passed, 0 failed, $kinds skipped" "closing line"
 	equal "$(grep -c '^skipped  .*[0-9]: .*[a-z]' check.out)" "$kinds" "reasons"
@@ -19,7 +19,7 @@ check() { # what it prints goes to check.out
 
 @test "a package with another SHA-256 than the pinned one is a failure, and is not unpacked" {
 	local package version
-	read -r package version < <(awk -F '\t' '$1 == "driver" && $2 == "12.4" { print $4, $5; exit }' "$root/scripts/real-driver.tsv")
+	read -r package version < <(awk -F '\t' '$1 == "driver" && $2 == "12.4" { print $4, $5; exit }' "$root/scripts/lists/real-driver.tsv")
 	mkdir -p place/debs
 	echo "not this" >"place/debs/${package}_${version}_amd64.deb"
 	check
