@@ -69,6 +69,67 @@ run_facts() {
 	equal "$(<facts.status)" 0 "exit status"
 }
 
+states() { # of CUPTI in the last run, in order: time and name
+	sed -n 's/^state \([12] [^	]*\)	value	.*/\1/p' facts.out | paste -sd,
+}
+
+seen() { # FACT, what was seen of it
+	awk -F '\t' -v fact="$1" '$1 == fact { print $3 }' facts.out
+}
+
+@test "facts: CUPTI switched on and off again, and what records are worth afterwards" {
+	local on="kinds on" rest="kinds off,callbacks off,graph callback off,unsubscribed,finalized,attached again"
+	local all="bare,bare, measured again,subscribed,callbacks on,$on,$rest" names
+	names=$(sed 's/\(^\|,\)\([^ ]\)/\1N \2/g' <<<"$all") # the second part of a name begins with a space
+	for how in "" --in-callback; do
+		run_facts idle --launches 400 $how
+		equal "$(<facts.status)" 0 "exit status"
+		equal "$(states)" "${names//N /1 },${names//N /2 }" states
+		# one thread and four make 400 launches each, and 50 launches of a graph have 200 kernels
+		contains "$(seen "records, kinds on, time 1")" "10800; 800 launches"
+		contains "$(seen "records, attached again, time 2")" "10800; 800 launches"
+		for time in 1 2; do
+			contains "$(seen "right or wrong, attached again, time $time")" "1000 launches, 0 without an id, 0 without a rec"
+			equal "$(seen "graphs, attached again, time $time")" "2000 of 2000 records have their launch's id" graphs
+		done
+		equal "$(value attached_again) $(value graphs_again)" "1 1" "records of CUPTI attached again"
+	done
+	run_facts idle --launches 400 --early
+	equal "$(<facts.status)" 0 "exit status"
+	contains "$(states)," "1 kinds on,1 kinds off,"
+	equal "$(grep -c '^state 1' facts.out)" 7 "states of the first time"
+	contains "$(seen "records, kinds on, time 0")" "10800; 800 launches"
+}
+
+@test "facts: CUPTI attached and finalized beside launches, many launches, records of the hardware" {
+	for how in "" --in-callback; do
+		run_facts reattach $how
+		equal "$(<facts.status)" 0 "exit status"
+		within "$(value rounds | tail -n 1)" 1 20 rounds
+		equal "$(value reattached)" 1 "records"
+	done
+	run_facts many --launches 5000
+	contains "$(seen "many launches: records")" "5000 launches, 0 without an id, 0 without a record"
+	equal "$(value many)" 1 "records of many launches"
+	run_facts hw-trace
+	equal "$(value hw_trace)" "this CUPTI does not have it"
+}
+
+@test "facts: records that CUPTI has dropped, timed wrongly or given another's id are found" {
+	SIMCUDA_FAULT=cupti-drop=100 run_facts many --launches 5000
+	contains "$(seen "many launches: records")" "5000 launches, 0 without an id, 50 without a record, 0 with another's"
+	equal "$(value many)" 0 "records dropped"
+	SIMCUDA_FAULT=cupti-zero-time=100 run_facts many --launches 5000
+	contains "$(seen "many launches: records")" "; 50 records without times, 0 start before"
+	equal "$(value many)" 0 "records without times"
+	SIMCUDA_FAULT=cupti-other-clock=100 run_facts many --launches 5000 # by turns 10^14 ns ahead and behind
+	contains "$(seen "many launches: records")" "25 start before the call, 25 end after they were delivered"
+	equal "$(value many)" 0 "records of another clock"
+	SIMCUDA_FAULT=cupti-graph-ids run_facts idle --launches 400
+	equal "$(value attached_again)" 1 "records of launches"
+	equal "$(value graphs_again)" 0 "records of graphs"
+}
+
 @test "facts: capture beside flushes, large graphs, dependent launches, wrong use" {
 	run_facts capture
 	equal "$(value end_capture)" CUDA_SUCCESS "cuStreamEndCapture"
@@ -81,7 +142,8 @@ run_facts() {
 	SIMCUDA_DEVICE=H200 run_facts dependent
 	equal "$(<facts.status)" 0 "exit status"
 	within "$(value dependent_overlaps)" 0 780 "overlaps of 40 kernels"
-	for wrong in "" "delivery --kernels 0" "delivery --buffer 64" "records --domains none" "records --nodes 1x"; do
+	for wrong in "" "delivery --kernels 0" "delivery --buffer 64" "records --domains none" "records --nodes 1x" \
+		"idle --launches 99"; do
 		run_facts $wrong
 		equal "$(<facts.status)" 2 "exit status of facts $wrong"
 	done

@@ -32,6 +32,8 @@
 	X(cuStreamCreate, cuStreamCreate)                                                                              \
 	X(cuStreamDestroy_v2, cuStreamDestroy_v2)                                                                      \
 	X(cuStreamQuery, cuStreamQuery)                                                                                \
+	X(cuStreamSynchronize, cuStreamSynchronize)                                                                    \
+	X(cuMemGetInfo_v2, cuMemGetInfo_v2)                                                                            \
 	X(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2)                                                            \
 	X(cuStreamEndCapture, cuStreamEndCapture)                                                                      \
 	X(cuModuleLoadData, cuModuleLoadData)                                                                          \
@@ -60,6 +62,9 @@
 	X(cuptiEnableDomain)                                                                                           \
 	X(cuptiEnableCallback)                                                                                         \
 	X(cuptiActivityEnable)                                                                                         \
+	X(cuptiActivityDisable)                                                                                        \
+	X(cuptiActivitySetAttribute)                                                                                   \
+	X(cuptiFinalize)                                                                                               \
 	X(cuptiActivityRegisterCallbacks)                                                                              \
 	X(cuptiActivityFlushAll)                                                                                       \
 	X(cuptiActivityGetNextRecord)                                                                                  \
@@ -81,6 +86,9 @@ struct facts_options {
 			       API, which is what kerncast asks for */
 	size_t buffer_bytes;
 	int kernels, nodes;         /* of a stream; of a graph */
+	int launches;               /* that are timed; 0: as many as the part takes */
+	bool in_callback;           /* cuptiFinalize is called at the exit of a driver call */
+	bool early;                 /* CUPTI is attached before there is a context */
 	uint64_t short_ns, long_ns; /* how long kernels of `delivery` keep the device busy */
 };
 
@@ -151,6 +159,8 @@ void facts_check(CUresult result, const char *call);
 const char *facts_error_name(CUresult result);
 void facts_versions(const struct facts_options *options);
 
+/* Finds CUPTI's functions, unless they are found. */
+void facts_cupti_open(const struct facts_options *options);
 /* Opens, subscribes and enables kernel records; nothing where the options say "none". */
 void facts_attach(const struct facts_options *options);
 void facts_check_cupti(CUptiResult result, const char *call);
@@ -181,5 +191,9 @@ void facts_function_as_kernel(const struct facts_options *options);
 void facts_capture(const struct facts_options *options);
 void facts_graph_cost(const struct facts_options *options);
 void facts_dependent(const struct facts_options *options);
+void facts_idle(const struct facts_options *options);
+void facts_reattach(const struct facts_options *options);
+void facts_many(const struct facts_options *options);
+void facts_hw_trace(const struct facts_options *options);
 
 #endif

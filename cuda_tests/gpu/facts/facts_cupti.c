@@ -137,6 +137,14 @@ static void open_library(const char *path)
 #undef FIND
 }
 
+void facts_cupti_open(const struct facts_options *options)
+{
+	if (facts_cupti.handle)
+		return;
+	facts_cupti.buffer_bytes = options->buffer_bytes / 64 * 64;
+	open_library(options->cupti);
+}
+
 static void enable_callbacks(bool both_domains)
 {
 #define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
@@ -163,8 +171,7 @@ void facts_attach(const struct facts_options *options)
 
 	if (options->cupti && !strcmp(options->cupti, "none"))
 		return;
-	facts_cupti.buffer_bytes = options->buffer_bytes / 64 * 64;
-	open_library(options->cupti);
+	facts_cupti_open(options);
 	FACTS_CUPTI_CALL(cuptiSubscribe, &facts_cupti.subscriber, on_callback, NULL);
 	enable_callbacks(options->both_domains);
 	subscribed = facts_now_ns();

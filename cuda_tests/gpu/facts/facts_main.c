@@ -28,9 +28,14 @@ static const struct {
     {"capture", facts_capture, "flushes from another thread during a global capture"},
     {"graph-cost", facts_graph_cost, "instantiating and launching a graph of --nodes kernels"},
     {"dependent", facts_dependent, "programmatic dependent launch: kernels of one stream that overlap"},
+    {"idle", facts_idle, "what a launch costs with CUPTI switched on step by step, and off again"},
+    {"reattach", facts_reattach, "CUPTI attached and detached while other threads launch"},
+    {"many", facts_many, "many launches with records: memory of the GPU, and whether records are right"},
+    {"hw-trace", facts_hw_trace, "records that the hardware makes: what cuptiActivityEnableHWTrace answers"},
 };
 
 #define BUFFER_LEAST_BYTES 1024 /* a few records */
+#define LAUNCHES_LEAST 100      /* a percentile of them means something */
 
 static int failures;
 
@@ -92,7 +97,10 @@ static _Noreturn void usage(const char *program)
 		"  --kernels N            of a stream (20)\n"
 		"  --short-us N           how long each of them runs (5000)\n"
 		"  --long-ms N            how long the one after them runs (2000)\n"
-		"  --nodes N              of a graph (2000)\n\n",
+		"  --nodes N              of a graph (2000)\n"
+		"  --launches N           that are timed (idle: 20000, many: 300000)\n"
+		"  --early                CUPTI is attached before there is a context\n"
+		"  --in-callback          cuptiFinalize is called at the exit of a driver call\n\n",
 		program);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		fprintf(stderr, "  %-18s %s\n", parts[i].name, parts[i].about);
@@ -112,9 +120,10 @@ static uint64_t number(const char *text, uint64_t least, const char *program)
 static void parse(struct facts_options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"domains", 1, NULL, 'd'}, {"cupti", 1, NULL, 'c'},   {"cudart", 1, NULL, 'r'},
-	    {"buffer", 1, NULL, 'b'},  {"kernels", 1, NULL, 'k'}, {"short-us", 1, NULL, 's'},
-	    {"long-ms", 1, NULL, 'l'}, {"nodes", 1, NULL, 'n'},   {NULL, 0, NULL, 0},
+	    {"domains", 1, NULL, 'd'}, {"cupti", 1, NULL, 'c'},       {"cudart", 1, NULL, 'r'},
+	    {"buffer", 1, NULL, 'b'},  {"kernels", 1, NULL, 'k'},     {"short-us", 1, NULL, 's'},
+	    {"long-ms", 1, NULL, 'l'}, {"nodes", 1, NULL, 'n'},       {"launches", 1, NULL, 'm'},
+	    {"early", 0, NULL, 'e'},   {"in-callback", 0, NULL, 'i'}, {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -145,6 +154,15 @@ static void parse(struct facts_options *o, int argc, char **argv)
 			break;
 		case 'n':
 			o->nodes = (int)number(optarg, 1, argv[0]);
+			break;
+		case 'm':
+			o->launches = (int)number(optarg, LAUNCHES_LEAST, argv[0]);
+			break;
+		case 'e':
+			o->early = true;
+			break;
+		case 'i':
+			o->in_callback = true;
 			break;
 		default:
 			usage(argv[0]);
