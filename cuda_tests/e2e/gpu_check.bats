@@ -50,10 +50,10 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	check "$build/gpu" --limit 300
 	cat check.out check.err
 	equal "$(<check.status)" 0 "exit status"
-	for step in environment facts delivery graphs demo matrix cost accuracy experiments; do
+	for step in environment facts idle delivery graphs demo matrix cost accuracy experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
-	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 demo-matched; do
+	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again demo-matched; do
 		equal "$(answer $question)" "as expected" "$question"
 	done
 	equal "$(answer F6)" "not asked" F6
@@ -244,6 +244,41 @@ with_check() { # stdin: python that uses the modules of the check
 		assert goals(1.06, 1.1) == {"step": ("6.0 % (60 µs)", False), "step-profiler": ("60 µs beside 100 µs", False)}
 		assert goals(0.99) == {"step": ("-1.0 % (-10 µs)", True)}
 	END
+}
+
+@test "gpu-check: what remains of CUPTI's cost, and records of CUPTI attached again" {
+	# By call, wait included, four threads: 60, 100 and 80 ns remain, means of two times; 101 of the call once
+	# finalized. Without a first state there is nothing to compare with.
+	with_program facts <<-'END'
+		#!/bin/bash
+		state() { printf 'state %s\tvalue\t%s\n' "$1" "0.5 $2 900 $3 $4 5000 300000"; }
+		case $* in
+		*idle*--early*) printf 'cuptiFinalize\tfails\tunknown error\n' ; exit 1 ;;
+		idle*)
+			state "1 bare" 1000 2000 3000
+			state "1 bare, measured again" 1020 2000 3000
+			state "1 callbacks off" 1060 2120 3080
+			state "2 callbacks off" 1080 2080 3080
+			state "1 finalized" 1111 2000 3000
+			printf 'attached_again\tvalue\t1\ngraphs_again\tvalue\t0\n'
+			;;
+		reattach*--in-callback*) printf 'rounds\tvalue\t3\n'; kill -ALRM $$ ;;
+		*) printf 'reattached\tvalue\t1\nhw_trace\tvalue\tnot supported\n' ;;
+		esac
+	END
+	check "$PWD/files" --limit 60 --steps idle
+	cat check.out check.err out/summary.md
+	equal "$(<check.status)" 1 "exit status"
+	contains "$(grep '^| idle-off |' out/summary.md)" \
+		"| +60 ns in the call, +100 ns in all, +80 ns by 4 threads; not asked: attached early: cuptiFinalize"
+	equal "$(answer idle-off)" "as expected" idle-off
+	contains "$(grep '^| idle-finalized |' out/summary.md)" "+101 ns in the call, +0 ns in all"
+	equal "$(answer idle-finalized)" "NOT as expected" idle-finalized
+	contains "$(grep '^| idle-again |' out/summary.md)" "attached late, graphs: not all right"
+	contains "$(grep '^| idle-again |' out/summary.md)" "beside launches, finalized in a callback: died by signal 14"
+	contains "$(grep '^| idle-again |' out/summary.md)" "beside launches, finalized directly: all right"
+	contains "$(<out/summary.md)" "| attached late | callbacks off | 2 | 0.5 | 1080 | 900 | 2080 | 3080 | 5000 | 1500 |"
+	contains "$(<out/summary.md)" "| finalized in a callback | 3 | not asked: died by signal 14"
 }
 
 @test "gpu-check: the programs of frameworks compile" {
