@@ -1,5 +1,5 @@
 # Programs of the papers' experiments, every one linked three times:
-#   NAME       the toolkit's static runtime, for a GPU
+#   NAME       the toolkit's shared runtime, for a GPU
 #   NAME-sim   the stand-in's, for the simulated device
 #   NAME-cpu   no CUDA: the kernels themselves run on the CPU (on_cpu.h), not pairs, which only waits
 EXPERIMENTS := $(BUILD)/experiments
@@ -14,9 +14,10 @@ EXPERIMENT_PROGRAMS := $(foreach name,pairs $(EXPERIMENT_MEASURED),$(EXPERIMENTS
 # What a program needs beside its own object, by how that was compiled: cuda or cpu.
 experiment_parts = $(patsubst %,$(EXPERIMENT_OBJ)/%.$(2).o,program $(if $(filter-out pairs,$(1)),$(EXPERIMENT_SHARED))) $(EXPERIMENT_C)
 
+# compress-mode: they are carried to machines with a GPU (cuda_tests/gpu/gpu.mk).
 $(EXPERIMENT_OBJ)/%.cuda.o: cuda_tests/experiments/%.cu $(READY)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -c $< -o $@
+	$(NVCC) $(NVCCFLAGS) --compress-mode=size -MMD -c $< -o $@
 EXPERIMENT_CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 EXPERIMENT_CPU := $(EXPERIMENT_CXX) -std=c++17 $(OPT) -Wall -Wextra -Werror -MMD -MP -c
 $(EXPERIMENT_OBJ)/%.cpu.o: cuda_tests/experiments/%.cu $(READY)
@@ -29,7 +30,7 @@ $(EXPERIMENT_OBJ)/on_cpu.o: cuda_tests/experiments/on_cpu.cc $(READY)
 define experiment_program # NAME
 $(EXPERIMENTS)/$(1): $(EXPERIMENT_OBJ)/$(1).cuda.o $(call experiment_parts,$(1),cuda)
 	@mkdir -p $$(@D)
-	$(NVCC) -cudart static $$^ -o $$@ $(NVCC_SAN)
+	$(NVCC) -cudart shared $$^ -o $$@ -Xlinker -rpath,$(CUDA)/lib64 $(NVCC_SAN)
 $(EXPERIMENTS)/$(1)-sim: $(EXPERIMENT_OBJ)/$(1).cuda.o $(call experiment_parts,$(1),cuda) $(SIMCUDA)/libcudart_sim.a
 	@mkdir -p $$(@D)
 	$(NVCC) -cudart none $$^ -o $$@ -ldl -lpthread $(NVCC_SAN)

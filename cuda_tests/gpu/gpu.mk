@@ -10,7 +10,7 @@ $(GPU)/kerncast: $(TOOLS_OBJ) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
-	strip --strip-debug $@
+	strip $@
 # Finds driver, CUPTI and runtime with dlopen: it starts on machines that have another CUDA.
 FACTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cuda_tests/gpu/facts/*.c))
 $(BUILD)/facts: $(FACTS_OBJ)
@@ -31,7 +31,7 @@ GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.cost
 $(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
 	@mkdir -p $(@D)
 	cp $< $@
-	$(if $(filter %/run-matrix,$@),,strip --strip-debug $@)
+	$(if $(filter %/run-matrix,$@),,strip $@)
 $(GPU)/experiments/%.costs: $(EXPERIMENTS)/%.costs
 	@mkdir -p $(@D)
 	cp $< $@
