@@ -47,6 +47,26 @@ algorithms() { # PROGRAM
 	done
 }
 
+# By the rules of the simulated device (cuda_tests/simcuda/README.md, "Time"): a block of w warps uses w / 16 of an SM, and
+# blocks whose shares sum to U > 1 take U times as long.
+@test "sharing: every two kernels meet, and slow each other down by as much as the device's rules say" {
+	local row a b least most
+
+	SIMCUDA_COSTS=$root/cuda_tests/experiments/sharing.costs "$build/experiments/sharing-sim" --repeat 3 --us 500 >sharing.out
+	awk '!NF { pairs = 1; next } { print >(pairs ? "pairs.csv" : "kernels.csv") }' sharing.out
+	equal "$(wc -l <kernels.csv)|$(wc -l <pairs.csv)" "17|257" "lines: a heading, and 16 kernels or their pairs"
+	equal "$(awk -F, 'NF != 16' kernels.csv)$(awk -F, 'NF != 18' pairs.csv)" "" "lines with other numbers of columns"
+	equal "$(awk -F, 'NR > 1 && !($3 >= 2 * $2)' kernels.csv)" "" "kernels that leave no room for one like them"
+	equal "$(awk -F, 'NR > 1 && $8 != 0' kernels.csv)" "" "kernels that spill registers"
+	# pair, least and most slowdown of the first: 8 + 8 and 16 + 16 and 16 + 8 and 4 + 4 warps
+	for row in "l1_16 shared 0.9 1.1" "l2 atomics 1.8 2.2" "l2 l1_48 1.35 1.65" "fma_1 fma_8 0.9 1.1"; do
+		read -r a b least most <<<"$row"
+		awk -F, -v a="$a" -v b="$b" -v least="$least" -v most="$most" \
+			'$1 == a && $2 == b { found = $12 >= least && $12 <= most; print } END { exit !found }' pairs.csv ||
+			{ echo "$a beside $b: not $least to $most"; return 1; }
+	done
+}
+
 # Of each algorithm's kernels, launches beside a particle filter's that were put in first, and that were not.
 @test "real pairs: the particle filter is second, then first, and they meet on the device" {
 	local name behind

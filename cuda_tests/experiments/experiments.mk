@@ -1,18 +1,20 @@
 # Programs of the papers' experiments, every one linked three times:
 #   NAME       the toolkit's shared runtime, for a GPU
 #   NAME-sim   the stand-in's, for the simulated device
-#   NAME-cpu   no CUDA: the kernels themselves run on the CPU (on_cpu.h), not pairs, which only waits
+#   NAME-cpu   no CUDA: the kernels themselves run on the CPU (on_cpu.h), not pairs and sharing, which compute nothing
 EXPERIMENTS := $(BUILD)/experiments
 EXPERIMENT_OBJ := $(BUILD)/cuda_tests/experiments
 EXPERIMENT_MEASURED := real_pairs bsp cycles block_size boat_hull
+# Without the papers' algorithms.
+EXPERIMENT_ALONE := pairs sharing
 EXPERIMENT_SHARED := linear sequence grid points image
 EXPERIMENT_C := $(patsubst cuda_tests/experiments/%.c,$(EXPERIMENT_OBJ)/%.o,cuda_tests/experiments/program_options.c \
   $(filter-out %_test.c,$(wildcard cuda_tests/experiments/reference/*.c)))
-EXPERIMENT_PROGRAMS := $(foreach name,pairs $(EXPERIMENT_MEASURED),$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim) \
+EXPERIMENT_PROGRAMS := $(foreach name,$(EXPERIMENT_ALONE) $(EXPERIMENT_MEASURED),$(EXPERIMENTS)/$(name) $(EXPERIMENTS)/$(name)-sim) \
   $(EXPERIMENT_MEASURED:%=$(EXPERIMENTS)/%-cpu)
 
 # What a program needs beside its own object, by how that was compiled: cuda or cpu.
-experiment_parts = $(patsubst %,$(EXPERIMENT_OBJ)/%.$(2).o,program $(if $(filter-out pairs,$(1)),$(EXPERIMENT_SHARED))) $(EXPERIMENT_C)
+experiment_parts = $(patsubst %,$(EXPERIMENT_OBJ)/%.$(2).o,program $(if $(filter-out $(EXPERIMENT_ALONE),$(1)),$(EXPERIMENT_SHARED))) $(EXPERIMENT_C)
 
 # compress-mode: they are carried to machines with a GPU (cuda_tests/gpu/gpu.mk).
 $(EXPERIMENT_OBJ)/%.cuda.o: cuda_tests/experiments/%.cu $(READY)
@@ -38,7 +40,7 @@ $(EXPERIMENTS)/$(1)-cpu: $(EXPERIMENT_OBJ)/$(1).cpu.o $(call experiment_parts,$(
 	@mkdir -p $$(@D)
 	$(EXPERIMENT_CXX) $$^ -o $$@ -lm $(LDFLAGS)
 endef
-$(foreach name,pairs $(EXPERIMENT_MEASURED),$(eval $(call experiment_program,$(name))))
+$(foreach name,$(EXPERIMENT_ALONE) $(EXPERIMENT_MEASURED),$(eval $(call experiment_program,$(name))))
 
 EXPERIMENT_TESTS := $(EXPERIMENTS)/reference_test
 $(EXPERIMENTS)/reference_test: $(EXPERIMENT_OBJ)/reference/reference_test.o $(EXPERIMENT_C)
@@ -51,7 +53,7 @@ run-programs: experiment-programs
 -include $(wildcard $(EXPERIMENT_OBJ)/*.d $(EXPERIMENT_OBJ)/reference/*.d)
 
 # What the simulated device is told, beside the programs: `kerncast experiment` finds it there.
-EXPERIMENT_COSTS := $(addprefix $(EXPERIMENTS)/,programs.costs pairs.costs)
+EXPERIMENT_COSTS := $(addprefix $(EXPERIMENTS)/,programs.costs pairs.costs sharing.costs)
 $(EXPERIMENT_COSTS): $(EXPERIMENTS)/%: cuda_tests/experiments/%
 	@mkdir -p $(@D)
 	cp $< $@
