@@ -50,7 +50,7 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	check "$build/gpu" --limit 300
 	cat check.out check.err
 	equal "$(<check.status)" 0 "exit status"
-	for step in environment facts idle delivery graphs demo matrix cost accuracy experiments; do
+	for step in environment facts idle delivery graphs demo matrix cost accuracy sharing experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
 	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again demo-matched; do
@@ -63,7 +63,7 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	captions=$(grep -c '^SIMULATED: a stand-in device' out/summary.md)
 	within "$tables" 9 100 tables
 	equal "$captions" "$((tables - 2))" "tables that say SIMULATED, beside steps and machine"
-	equal "$(cd out && echo *)" "$(cd out && echo databases.tar* details.txt summary.md)" "files in the results folder"
+	equal "$(cd out && echo *)" "$(cd out && echo databases.tar* details.txt sharing_kernels.csv sharing_pairs.csv summary.md)" "files in the results folder"
 }
 
 @test "gpu-check: a step that crashes and one that hangs do not stop the others" {
@@ -175,6 +175,25 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	contains "$(grep '^| ahead |' out/summary.md)" "% of "
 	contains "$(grep '^| classes |' out/summary.md)" "PyTorch sees no GPU | not asked"
 	contains "$(grep '^| compile |' out/summary.md)" "died by signal 11: it said nothing | not asked"
+}
+
+@test "gpu-check: of kernels that share SMs it keeps what was measured before the program died" {
+	with_program experiments/sharing-sim <<-'END'
+		#!/bin/bash
+		printf 'kernel,blocks_per_sm,threads,registers,shared_bytes,steps,alone_ns,work_per_ns,unit\n'
+		printf 'copy,2,256,40,0,10,1500000,2.5,byte\nl2,2,256,40,0,20,1400000,5.5,byte\n\n'
+		printf 'a,b,overlap_share,shared_sms_share,slowdown_in_overlap_a\ncopy,copy,0.99,1.0,2.125\ncopy,l2,0.5,0.'
+		kill -SEGV $$
+	END
+	check "$PWD/files" --limit 30 --steps sharing
+	cat check.out check.err
+	equal "$(<check.status)" 1 "exit status"
+	equal "$(verdict sharing)" FAILED sharing
+	contains "$(<out/summary.md)" "died by signal 11"
+	contains "$(<out/summary.md)" "1 of 4 pairs"
+	contains "$(<out/summary.md)" "| copy | 2.12 | - |"
+	contains "$(<out/summary.md)" "| l2 | - | - |"
+	equal "$(wc -l <out/sharing_kernels.csv)|$(wc -l <out/sharing_pairs.csv)" "3|3" "lines"
 }
 
 @test "gpu-check: frameworks are imported in the background, and not left behind" {

@@ -1,6 +1,6 @@
 """Which steps there are, in the order of what depends on them, and the time of each."""
 from . import (accuracy, cost, delivery, demo, environment, experiments, facts, frameworks, graphs, idle, matrix,
-               pytorch)
+               pytorch, sharing)
 from .clock import RESERVE_S
 
 # The four commands of a first run on a GPU. What decides about the rest comes first. The accuracy is of the
@@ -9,9 +9,10 @@ COMMANDS = {
     "A": (environment, facts, idle, delivery, graphs),
     "B": (demo, frameworks, cost, accuracy),
     "C": (pytorch, accuracy),
-    "D": (matrix, experiments),
+    "D": (matrix, sharing, experiments),
 }
-STEPS = (environment, facts, idle, delivery, graphs, demo, frameworks, cost, pytorch, matrix, accuracy, experiments)
+STEPS = (environment, facts, idle, delivery, graphs, demo, frameworks, cost, pytorch, matrix, accuracy, sharing,
+         experiments)
 COMMAND_LIMIT_S = 600  # what the machine that lends the GPU gives a command; some of it is for starting
 
 

@@ -1,5 +1,5 @@
 """The results folder: a summary that is rewritten after every row, a text file of
-what was printed, and the databases in one archive, each of 16 MB at most."""
+what was printed, tables as CSV, and the databases in one archive, each of 16 MB at most."""
 import os
 import shutil
 import subprocess
@@ -95,6 +95,11 @@ class Section:
             with open(os.path.join(self.results.folder, DETAILS), "ab") as file:
                 file.write(data)
 
+    def results_file(self, name, text):
+        """A table with more than the summary shows, as a file of its own."""
+        with open(os.path.join(self.results.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
     def markdown(self, simulated):
         lines = [f"## {self.title}", "", f"{self.verdict()}: {self.remark() or 'nothing ran'}."]
         for note in self.notes:
@@ -117,7 +122,7 @@ class Results:
         self.finished = False
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):  # of an earlier check
-            if name == "summary.md" or name.endswith(".txt") or name.startswith("databases.tar"):
+            if name == "summary.md" or name.endswith((".txt", ".csv")) or name.startswith("databases.tar"):
                 os.unlink(os.path.join(folder, name))
 
     def begin(self, name, title):
