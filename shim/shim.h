@@ -290,6 +290,7 @@ extern struct kc__state kc__shim;
 struct kc__thread {
 	int depth;             /* > 0: inside a call that is being recorded */
 	uint32_t correlation;  /* set by CUPTI's callback during the call */
+	uint32_t before;       /* the same of the last call that had one */
 	uint32_t enclosing;    /* likewise, of the runtime call around that call; 0: none */
 	uint32_t runtime_call; /* of the runtime call that this thread is in now */
 	uint32_t id;           /* Linux thread id */

@@ -40,6 +40,9 @@ struct simcuda_call {
 	uint32_t context_id;  /* 0: none current */
 	void *context;        /* CUcontext, null: none current */
 	uint64_t data;        /* for the sink, kept from enter to leave: CUpti_CallbackData.correlationData */
+	/* set by the sink */
+	uint8_t told;      /* at enter: a subscriber was told of the call ... */
+	uint8_t left_open; /* ... and at leave it was not: the thread's later calls have this one's id */
 };
 
 enum simcuda_kind {

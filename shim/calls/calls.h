@@ -38,6 +38,8 @@ static inline void kc__expect_ids(enum kc__calls calls)
 {
 	bool asked = atomic_load_explicit(&kc__shim.enclosing_of[calls], memory_order_relaxed);
 
+	if (kc__thread.correlation)
+		kc__thread.before = kc__thread.correlation;
 	kc__thread.correlation = 0;
 	kc__thread.enclosing = asked ? kc__thread.runtime_call : 0;
 }

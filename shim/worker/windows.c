@@ -13,6 +13,7 @@ struct span {
 static struct {
 	struct kc__window window;
 	struct span last, before;
+	struct span off;    /* CUPTI was, the last time: there are no records of launches made meanwhile */
 	uint64_t end;       /* of the slots of launches that are to be measured; while draining */
 	uint64_t passed[2]; /* transfers, kernels for which records may come though they were not to be measured */
 } windows;
@@ -26,11 +27,13 @@ void kc__windows_begin(void)
 	atomic_store(&kc__shim.not_known_well, 0);
 	windows.window = (struct kc__window){.since_ns = now_ns};
 	windows.last = windows.before = (struct span){now_ns - LEAD_NS, INT64_MAX};
+	windows.off = (struct span){0};
 	windows.passed[0] = windows.passed[1] = 0;
 }
 
 static void begin_window(int64_t now_ns)
 {
+	windows.off.ended_ns = now_ns;
 	if (!kc__cupti_resume()) {
 		uint32_t measured = KC_MEASURED;
 
@@ -54,7 +57,8 @@ static void act(enum kc__window_state from, int64_t now_ns)
 		windows.end = kc_journal_claimed(kc__shim.journal);
 	} else if (to == KC__RESTING) {
 		kc__cupti_flush(false);
-		kc__cupti_rest();
+		kc__cupti_detach();
+		windows.off = (struct span){kc__now_ns(), INT64_MAX};
 	} else if (from == KC__RESTING) {
 		begin_window(now_ns);
 	}
@@ -86,13 +90,19 @@ void kc__windows_step(int64_t now_ns, const struct kc__join *join)
 		act(from, now_ns);
 }
 
-/* With an id CUPTI saw the call. */
+static bool while_off(int64_t launched_ns)
+{
+	return launched_ns > windows.off.begun_ns && launched_ns < windows.off.ended_ns;
+}
+
 void kc__windows_passed(const struct kc_slot *slot)
 {
 	if (slot->kind == KC_KIND_LAUNCH)
-		windows.passed[true] += slot->launch.unmeasured == KC_KNOWN_WELL && slot->launch.correlation;
+		windows.passed[true] +=
+		    slot->launch.unmeasured == KC_KNOWN_WELL && !while_off(slot->launch.launched_ns);
 	else if (slot->kind == KC_KIND_TRANSFER)
-		windows.passed[false] += slot->transfer.unmeasured == KC_KNOWN_WELL && slot->transfer.correlation;
+		windows.passed[false] +=
+		    slot->transfer.unmeasured == KC_KNOWN_WELL && !while_off(slot->transfer.launched_ns);
 }
 
 bool kc__windows_explain(bool is_kernel)

@@ -2,6 +2,12 @@
 # have one. In each case launches = predicted = measured.
 load ../common
 
+# With CUPTI 13.0 records have the driver's id as long as nobody asks for the runtime's; of an older one it is not known.
+cupti_with() { # IDS
+	export SIMCUDA_CUPTI_IDS=$1
+	[[ $1 == shared ]] || export SIMCUDA_CUPTI_VERSION=28 # of CUDA 12.9
+}
+
 accounted() { # WHAT
 	local kernels
 	kernels=$(counted kernels)
@@ -16,7 +22,7 @@ accounted() { # WHAT
 	local ids program
 	for ids in shared driver runtime; do
 		for program in demo-static-sim demo-shared; do
-			export SIMCUDA_CUPTI_IDS=$ids
+			cupti_with $ids
 			unchanged_under_run "$build/$program" --rounds 100
 			accounted "$program, $ids"
 			equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM transfer')" "207|207" "transfers, $ids"
@@ -30,7 +36,7 @@ accounted() { # WHAT
 	local ids program
 	for ids in shared driver runtime; do
 		for program in runtime_graph runtime_ex runtime_cooperative; do
-			export SIMCUDA_CUPTI_IDS=$ids
+			cupti_with $ids
 			unchanged_under_run "$build/matrix/sim/$program"
 			accounted "$program, $ids"
 			rm kerncast.db*
@@ -44,7 +50,7 @@ accounted() { # WHAT
 @test "a program of the driver API alone, which has one id for a call" {
 	local ids
 	for ids in driver runtime; do
-		export SIMCUDA_CUPTI_IDS=$ids
+		cupti_with $ids
 		unchanged_under_run "$build/matrix/driver/linked_driver_launch"
 		accounted "$ids"
 		rm kerncast.db*
@@ -56,9 +62,29 @@ accounted() { # WHAT
 	for ids in shared driver runtime; do
 		for preload in "" "$library"; do
 			rm -f "$SIMCUDA_LOG" kerncast.db*
+			cupti_with $ids
 			keep shimmed env CUDA_INJECTION64_PATH="$library" LD_PRELOAD="$preload" KERNCAST_QUIET=1 \
-				SIMCUDA_CUPTI_IDS=$ids "$build/demo-static-sim" --rounds 100
+				"$build/demo-static-sim" --rounds 100
 			accounted "$ids, preloaded: $preload"
 		done
 	done
+}
+
+# On an H100 the threads that were in a call of the runtime when its callbacks were switched off had one id from then on.
+@test "no id is used twice" {
+	local program
+	for program in runtime_launch_ptds runtime_ex_ptds runtime_chevron; do
+		unchanged_under_run "$build/matrix/sim/$program" --threads 8
+		equal "$(sql 'SELECT count(DISTINCT correlation) FROM launch')" "$(counted kernels)" "ids, $program"
+		accounted "$program"
+		rm kerncast.db*
+	done
+}
+
+@test "where records of CUPTI 13 have the runtime's id after all, this is found out" {
+	export SIMCUDA_CUPTI_IDS=runtime
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 2000 >/dev/null
+	ledger_adds_up
+	equal "$(sql "SELECT count(*) FROM launch WHERE measured_end_ns IS NULL
+		AND sequence > (SELECT max(sequence) / 2 FROM launch)")" 0 "launches of the second half that are not measured"
 }

@@ -17,6 +17,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint32_t depth;
 	uint32_t correlation; /* of the innermost call */
 	uint32_t outermost;
+	uint32_t kept; /* the id that all calls have; 0: each has its own */
 } nesting;
 
 /* Which id the record of a launch carries, where a runtime call encloses the driver's. */
@@ -70,7 +71,12 @@ void simcuda_api_enter(struct simcuda_call *call)
 		sim_count(&sim.log->calls);
 	pthread_once(&ids_read, read_ids);
 	call->enclosing = nesting.depth ? nesting.correlation : 0;
-	if (!nesting.depth || ids != IDS_SHARED)
+	call->told = call->left_open = 0;
+	if (!sink)
+		nesting.kept = 0;
+	if (nesting.kept)
+		nesting.correlation = nesting.kept;
+	else if (!nesting.depth || ids != IDS_SHARED)
 		nesting.correlation = atomic_fetch_add_explicit(&api.correlations, 1, memory_order_relaxed) + 1;
 	if (nesting.depth++ == 0)
 		nesting.outermost = nesting.correlation;
@@ -94,6 +100,8 @@ void simcuda_api_leave(struct simcuda_call *call, int result)
 		}
 		sink->api(sink->user, call, 1);
 	}
+	if (call->left_open && ids == IDS_SHARED)
+		nesting.kept = call->correlation;
 	nesting.depth--;
 	nesting.correlation = call->enclosing;
 	if (simcuda_faults()->query_errno && (strstr(call->function, "Get") || strstr(call->function, "Is")))

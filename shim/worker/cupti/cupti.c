@@ -95,11 +95,11 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (kc__cupti.watching && kc__injected_call(id, call)))
 		return;
 	if (call->callbackSite == CUPTI_API_ENTER && kc__thread.depth)
-		kc__thread.correlation = call->correlationId;
+		kc__correlation_driver_call(call->correlationId);
 }
 
 /* Those that tell the ids of launches and transfers. Returns how many CUPTI knows. */
-static int set_call_callbacks(bool transfers, bool on)
+static int enable_call_callbacks(bool transfers)
 {
 #define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
 	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID) CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
@@ -110,10 +110,10 @@ static int set_call_callbacks(bool transfers, bool on)
 
 	/* An older CUPTI does not know the newest ids: one that it knows is enough. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
-		set += kc__cupti.cuptiEnableCallback(on, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		set += kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
 						     launches[i]) == CUPTI_SUCCESS;
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
-		kc__cupti.cuptiEnableCallback(on, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
+		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
 	return set;
 }
 
@@ -121,13 +121,12 @@ static int enable_callbacks(bool transfers)
 {
 	kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 				      CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
-	return set_call_callbacks(transfers, true);
+	return enable_call_callbacks(transfers);
 }
 
 struct runtime_callbacks {
 	const uint32_t *ids;
 	size_t count;
-	bool enable;
 };
 
 static void set_runtime_callbacks(void *arg)
@@ -136,14 +135,13 @@ static void set_runtime_callbacks(void *arg)
 
 	pthread_mutex_lock(&kc__cupti.control);
 	for (size_t i = 0; kc__cupti.subscriber && i < set->count; i++)
-		kc__cupti.cuptiEnableCallback(set->enable, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
-					      set->ids[i]);
+		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, set->ids[i]);
 	pthread_mutex_unlock(&kc__cupti.control);
 }
 
-void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
+void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count)
 {
-	kc__application_do(set_runtime_callbacks, &(struct runtime_callbacks){ids, count, enable});
+	kc__application_do(set_runtime_callbacks, &(struct runtime_callbacks){ids, count});
 }
 
 /* CUPTI's clock is read between two readings of ours, and compared with their mean. */
@@ -357,7 +355,6 @@ static enum kc_unmeasured attach(const struct kc_options *options, bool transfer
 		return KC_NO_CUPTI;
 	}
 	kc__cupti.attached = true;
-	kc__cupti.resting = false;
 	return KC_MEASURED;
 }
 
@@ -369,7 +366,7 @@ static bool takes_transfers(const struct kc_options *options)
 /* Outside of control, which this takes. */
 static void begin(bool transfers)
 {
-	kc__correlation_begin(transfers);
+	kc__correlation_begin(kc__cupti.version < KC__CUPTI_13_0, transfers);
 	compare_clocks();
 }
 
@@ -451,25 +448,6 @@ void kc__cupti_detach(void)
 	kc__application_do(detach, NULL);
 }
 
-/* Launches that are seen by callbacks alone still need them. */
-static void rest(void *unused)
-{
-	(void)unused;
-	pthread_mutex_lock(&kc__cupti.control);
-	if (kc__cupti.attached) {
-		disable_activity();
-		kc__cupti.resting = !kc__cupti.watching;
-		if (kc__cupti.resting)
-			set_call_callbacks(kc__cupti.transfers, false);
-	}
-	pthread_mutex_unlock(&kc__cupti.control);
-}
-
-void kc__cupti_rest(void)
-{
-	kc__application_do(rest, NULL);
-}
-
 /* What CUPTI was told before still holds. Registering the clock once more would spoil records:
  * github.com/pytorch/pytorch/issues/192021. */
 static void resume(void *resumed)
@@ -478,9 +456,6 @@ static void resume(void *resumed)
 
 	pthread_mutex_lock(&kc__cupti.control);
 	if (kc__cupti.attached) {
-		if (kc__cupti.resting)
-			set_call_callbacks(kc__cupti.transfers, true);
-		kc__cupti.resting = false;
 		result = enable_kinds(kc__cupti.transfers);
 		compare_clocks();
 	}

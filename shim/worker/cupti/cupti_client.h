@@ -20,7 +20,7 @@
 	X(cuptiGetVersion)                                                                                             \
 	X(cuptiGetResultString)
 
-enum { KC__CUPTI_12_9 = 27 }; /* cupti_version.h */
+enum { KC__CUPTI_12_9 = 27, KC__CUPTI_13_0 = 130000 }; /* cupti_version.h */
 
 struct kc__cupti {
 #define MEMBER(symbol) __typeof__(&symbol) symbol;
@@ -38,7 +38,6 @@ struct kc__cupti {
 	pthread_mutex_t control;          /* attached or not; held across our own calls, never taken in a callback */
 	bool attached;
 	bool watching; /* for kc__injected_call() */
-	bool resting;  /* the callbacks of calls are off */
 	bool gave_up_watching;
 	_Atomic bool our_clock;
 	_Atomic bool claimed;            /* the application has a profiler of its own */

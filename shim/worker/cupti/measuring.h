@@ -6,15 +6,17 @@
 
 /* correlation.c: which correlation id this CUPTI's records carry, that of the driver's call or that of the runtime call
  * around it, and what is asked of CUPTI accordingly */
-void kc__correlation_begin(bool transfers);                  /* CUPTI's subscriber is ours */
+/* CUPTI's subscriber is ours. both: it is not known which id records have */
+void kc__correlation_begin(bool both, bool transfers);
+void kc__correlation_driver_call(uint32_t id);               /* callback */
 void kc__correlation_runtime_call(uint32_t id, bool begins); /* callback */
 /* Worker: a record matched a launch or transfer that has both ids. */
 void kc__correlation_matched(enum kc__calls calls, bool by_enclosing);
 void kc__correlation_unmatched(enum kc__calls calls); /* Worker: a record matched nothing. */
 
 /* cupti.c */
-/* Has callbacks of the runtime's domain sent, or no more. */
-void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable);
+/* Has callbacks of the runtime's domain sent. */
+void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count);
 enum kc_unmeasured kc__cupti_attach(const struct kc_options *options);
 /* Worker: the same, after the application's profiler has ended. What is launched from then on is measured. */
 void kc__cupti_attach_again(const struct kc_options *options);
@@ -38,8 +40,9 @@ uint64_t kc__cupti_dropped(void);
 /* What starts earlier than its launch by more than this, or has ended later than its record came, has times of another
  * clock: github.com/pytorch/pytorch/issues/192021. */
 int64_t kc__cupti_clock_error_ns(void);
-void kc__cupti_detach(void); /* disables our activity kinds */
-void kc__cupti_rest(void);   /* the same, and the callbacks of launches and transfers */
+/* Disables our activity kinds. Callbacks stay: a thread that is in a call when they are switched off keeps the id of
+ * this call (correlation.c). */
+void kc__cupti_detach(void);
 bool kc__cupti_resume(void); /* enables all of them again. false: CUPTI refuses, and is not asked any more */
 void kc__cupti_forget(void); /* fork child */
 /* Has callbacks sent to kc__injected_call(), too. false: CUPTI refuses. */

@@ -1,13 +1,12 @@
 /*
  * Correlation ids. CUPTI gives each call of the driver and of the runtime an id, and the record of a kernel or a copy
  * carries the id of the call that launched it. cupti_activity.h leaves open which call that is where a runtime call
- * encloses the driver's: "driver or runtime API activity record". So both are asked for at first, and a launch is
- * matched by either. Ids come from one counter: those of different calls differ.
+ * encloses the driver's: "driver or runtime API activity record". With 13.0 it is the driver's as long as only its calls
+ * are asked for (scripts/gpu-check, question F1), so no more is asked. From an older CUPTI both are asked for, which
+ * costs every launch a callback more, and a launch is matched by either; likewise where records match nothing after all.
  *
- * A callback for the runtime's call as well costs every launch. Once enough records have carried the driver call's id,
- * and none the runtime's, the runtime's callbacks are switched off. Where records carry the runtime's, both stay:
- * launches without a runtime call around them have the driver's only. If records then match nothing, the ids may
- * have changed with what is asked for, and the callbacks are switched on again for good.
+ * The runtime's are never switched off again: CUPTI 13.0 then gives a thread that is in a call at that moment the id of
+ * this call for all its later calls (cuda_tests/results/README.md).
  *
  * Launches, launches of graphs and transfers are told apart: their records have no common documentation.
  */
@@ -19,15 +18,14 @@
 
 #include <string.h>
 
-enum {
-	CERTAIN = 64, /* records that carried the driver's id */
-	STRAYS = 64,  /* records without a launch, afterwards */
-};
+/* Records without a launch: before one with the driver's id has come, and since the first of them. Those of launches
+ * that are not seen match nothing either. */
+enum { FIRST_STRAYS = 8, STRAYS = 64 };
 
 /* Worker, but for the beginning. */
 static struct {
-	uint32_t by_driver, by_enclosing, strays;
-	bool widened;
+	bool by_driver; /* a record had the driver's id */
+	uint32_t strays;
 } use[KC__CALLS];
 
 #define CBID(symbol) CUPTI_RUNTIME_TRACE_CBID_##symbol
@@ -99,14 +97,10 @@ static const struct {
     [KC__TRANSFER_CALLS] = LIST(transfer_ids),
 };
 
-/* An id that was noted before is not taken for that of a later call: after the first switch, before the second. */
-static void ask_for(enum kc__calls calls, bool enclosing)
+static void ask_for(enum kc__calls calls)
 {
-	if (!enclosing)
-		atomic_store_explicit(&kc__shim.enclosing_of[calls], false, memory_order_relaxed);
-	kc__cupti_runtime_callbacks(calls_of[calls].ids, calls_of[calls].count, enclosing);
-	if (enclosing)
-		atomic_store_explicit(&kc__shim.enclosing_of[calls], true, memory_order_relaxed);
+	kc__cupti_runtime_callbacks(calls_of[calls].ids, calls_of[calls].count);
+	atomic_store_explicit(&kc__shim.enclosing_of[calls], true, memory_order_relaxed);
 }
 
 static bool asked_for(enum kc__calls calls)
@@ -114,13 +108,21 @@ static bool asked_for(enum kc__calls calls)
 	return atomic_load_explicit(&kc__shim.enclosing_of[calls], memory_order_relaxed);
 }
 
-void kc__correlation_begin(bool transfers)
+void kc__correlation_begin(bool both, bool transfers)
 {
 	memset(use, 0, sizeof(use));
-	ask_for(KC__LAUNCH_CALLS, true);
-	ask_for(KC__GRAPH_CALLS, true);
-	if (transfers)
-		ask_for(KC__TRANSFER_CALLS, true);
+	for (enum kc__calls calls = 0; calls < KC__CALLS; calls++)
+		if (asked_for(calls) /* before CUPTI was given up */ || (both && (transfers || calls != KC__TRANSFER_CALLS)))
+			ask_for(calls);
+}
+
+/* Each has an id of its own, where the runtime's calls are not asked for. One that comes again would have its records
+ * taken for those of another call. */
+void kc__correlation_driver_call(uint32_t id)
+{
+	if (id != kc__thread.before || asked_for(KC__LAUNCH_CALLS) || asked_for(KC__GRAPH_CALLS) ||
+	    asked_for(KC__TRANSFER_CALLS))
+		kc__thread.correlation = id;
 }
 
 void kc__correlation_runtime_call(uint32_t id, bool begins)
@@ -136,20 +138,11 @@ void kc__correlation_runtime_call(uint32_t id, bool begins)
 
 void kc__correlation_matched(enum kc__calls calls, bool by_enclosing)
 {
-	if (by_enclosing)
-		use[calls].by_enclosing++;
-	else
-		use[calls].by_driver++;
-	if (asked_for(calls) && !use[calls].widened && !use[calls].by_enclosing && use[calls].by_driver >= CERTAIN) {
-		use[calls].strays = 0;
-		ask_for(calls, false);
-	}
+	use[calls].by_driver |= !by_enclosing;
 }
 
 void kc__correlation_unmatched(enum kc__calls calls)
 {
-	if (asked_for(calls) || use[calls].by_driver < CERTAIN || ++use[calls].strays < STRAYS)
-		return;
-	use[calls].widened = true;
-	ask_for(calls, true);
+	if (!asked_for(calls) && ++use[calls].strays >= (use[calls].by_driver ? STRAYS : FIRST_STRAYS))
+		ask_for(calls);
 }

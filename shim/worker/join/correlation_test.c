@@ -13,20 +13,13 @@
 struct kc__state kc__shim;
 __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 
-static uint32_t enabled, disabled; /* calls */
-static size_t asked_now;           /* ids whose callbacks come */
+static uint32_t enabled; /* calls */
 
-void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count, bool enable)
+void kc__cupti_runtime_callbacks(const uint32_t *ids, size_t count)
 {
 	assert_non_null(ids);
 	assert_true(count > 0);
-	if (enable) {
-		enabled++;
-		asked_now += count;
-	} else {
-		disabled++;
-		asked_now -= count;
-	}
+	enabled++;
 }
 
 static int begin(void **state)
@@ -34,15 +27,15 @@ static int begin(void **state)
 	(void)state;
 	memset((void *)kc__shim.enclosing_of, 0, sizeof(kc__shim.enclosing_of));
 	memset(&kc__thread, 0, sizeof(kc__thread));
-	enabled = disabled = 0;
-	asked_now = 0;
+	enabled = 0;
+	kc__correlation_begin(false, true);
 	return 0;
 }
 
-static void matched(enum kc__calls calls, uint32_t times, bool by_enclosing)
+static void unmatched(enum kc__calls calls, uint32_t times)
 {
 	for (uint32_t i = 0; i < times; i++)
-		kc__correlation_matched(calls, by_enclosing);
+		kc__correlation_unmatched(calls);
 }
 
 static bool asked(enum kc__calls calls)
@@ -50,68 +43,69 @@ static bool asked(enum kc__calls calls)
 	return kc__shim.enclosing_of[calls];
 }
 
-static void both_ids_are_asked_for_at_first(void **state)
+static void the_drivers_id_alone_is_asked_for(void **state)
 {
 	(void)state;
-	kc__correlation_begin(true);
-	assert_true(asked(KC__LAUNCH_CALLS) && asked(KC__GRAPH_CALLS) && asked(KC__TRANSFER_CALLS));
-	assert_int_equal(enabled, 3);
-	begin(state);
-	kc__correlation_begin(false);
-	assert_false(asked(KC__TRANSFER_CALLS));
-	assert_int_equal(enabled, 2);
-}
-
-static void once_records_carry_the_drivers_id_the_runtimes_is_asked_for_no_more(void **state)
-{
-	size_t all;
-
-	(void)state;
-	kc__correlation_begin(true);
-	all = asked_now;
-	matched(KC__LAUNCH_CALLS, 63, false);
-	assert_int_equal(disabled, 0);
-	matched(KC__LAUNCH_CALLS, 1, false);
-	assert_int_equal(disabled, 1);
-	assert_true(asked_now < all);
-	assert_false(asked(KC__LAUNCH_CALLS));
-	assert_true(asked(KC__TRANSFER_CALLS)); /* its records may be of the other kind */
-	matched(KC__LAUNCH_CALLS, 1000, false);
-	assert_int_equal(disabled, 1);
-}
-
-static void where_records_carry_the_runtimes_id_both_stay(void **state)
-{
-	(void)state;
-	kc__correlation_begin(true);
-	matched(KC__LAUNCH_CALLS, 1, true);
-	matched(KC__LAUNCH_CALLS, 1000, false);
-	assert_int_equal(disabled, 0);
-	assert_true(asked(KC__LAUNCH_CALLS));
-}
-
-static void when_nothing_matches_any_more_both_are_asked_for_again(void **state)
-{
-	(void)state;
-	kc__correlation_begin(true);
 	for (int i = 0; i < 1000; i++)
-		kc__correlation_unmatched(KC__LAUNCH_CALLS); /* of a library that is not seen */
-	matched(KC__LAUNCH_CALLS, 64, false);
+		kc__correlation_matched(KC__LAUNCH_CALLS, false);
+	assert_int_equal(enabled, 0);
 	assert_false(asked(KC__LAUNCH_CALLS));
-	for (int i = 0; i < 63; i++)
-		kc__correlation_unmatched(KC__LAUNCH_CALLS);
+}
+
+static void where_it_is_not_known_which_id_records_have_both_are_asked_for(void **state)
+{
+	kc__correlation_begin(true, false);
+	assert_true(asked(KC__LAUNCH_CALLS) && asked(KC__GRAPH_CALLS) && !asked(KC__TRANSFER_CALLS));
+	begin(state);
+	kc__correlation_begin(true, true);
+	assert_true(asked(KC__TRANSFER_CALLS));
+	kc__correlation_matched(KC__TRANSFER_CALLS, false);
+	assert_int_equal(enabled, 3);
+}
+
+static void where_records_match_nothing_the_runtimes_is_asked_for_as_well(void **state)
+{
+	(void)state;
+	unmatched(KC__LAUNCH_CALLS, 7);
 	assert_false(asked(KC__LAUNCH_CALLS));
-	kc__correlation_unmatched(KC__LAUNCH_CALLS);
+	unmatched(KC__LAUNCH_CALLS, 1);
 	assert_true(asked(KC__LAUNCH_CALLS));
-	matched(KC__LAUNCH_CALLS, 1000, false);
-	assert_true(asked(KC__LAUNCH_CALLS));
+	assert_false(asked(KC__TRANSFER_CALLS)); /* its records may be of the other kind */
+	assert_int_equal(enabled, 1);
+	unmatched(KC__LAUNCH_CALLS, 1000);
+	assert_int_equal(enabled, 1);
+}
+
+/* Of a library that is not seen there are some, too. */
+static void once_the_drivers_id_has_matched_it_takes_more_of_them(void **state)
+{
+	(void)state;
+	unmatched(KC__GRAPH_CALLS, 7);
+	kc__correlation_matched(KC__GRAPH_CALLS, false);
+	unmatched(KC__GRAPH_CALLS, 56);
+	assert_false(asked(KC__GRAPH_CALLS));
+	unmatched(KC__GRAPH_CALLS, 1);
+	assert_true(asked(KC__GRAPH_CALLS));
+}
+
+/* After another profiler, CUPTI has forgotten it. */
+static void what_was_asked_for_is_asked_for_again(void **state)
+{
+	(void)state;
+	unmatched(KC__TRANSFER_CALLS, 8);
+	assert_int_equal(enabled, 1);
+	kc__correlation_begin(false, true);
+	assert_int_equal(enabled, 2);
+	assert_true(asked(KC__TRANSFER_CALLS));
 }
 
 static void a_launch_has_the_id_of_the_runtime_call_it_is_in(void **state)
 {
 	(void)state;
-	kc__correlation_begin(true);
 	kc__correlation_runtime_call(6, true);
+	kc__expect_ids(KC__LAUNCH_CALLS);
+	assert_int_equal(kc__thread.enclosing, 0);
+	unmatched(KC__LAUNCH_CALLS, 8);
 	kc__expect_ids(KC__LAUNCH_CALLS);
 	assert_int_equal(kc__thread.enclosing, 6);
 	kc__correlation_runtime_call(6, false);
@@ -125,15 +119,27 @@ static void a_launch_has_the_id_of_the_runtime_call_it_is_in(void **state)
 	assert_int_equal(kc__thread.enclosing, 8);
 }
 
-/* A thread that was in a runtime call when its callbacks ceased does not hear of the call's end. */
-static void an_old_runtime_call_is_not_taken_for_the_present_one(void **state)
+/* What CUPTI 13.0 did to a thread that was in call 7 when callbacks were switched off (H100, driver 580). */
+static void an_id_that_comes_again_is_not_used(void **state)
 {
 	(void)state;
-	kc__correlation_begin(true);
-	kc__correlation_runtime_call(6, true);
-	matched(KC__LAUNCH_CALLS, 64, false);
 	kc__expect_ids(KC__LAUNCH_CALLS);
-	assert_int_equal(kc__thread.enclosing, 0);
+	kc__correlation_driver_call(7);
+	kc__correlation_driver_call(7); /* within the same call */
+	assert_int_equal(kc__thread.correlation, 7);
+	for (int i = 0; i < 3; i++) {
+		kc__expect_ids(KC__LAUNCH_CALLS);
+		kc__correlation_driver_call(7);
+		assert_int_equal(kc__thread.correlation, 0);
+	}
+	kc__expect_ids(KC__LAUNCH_CALLS);
+	kc__correlation_driver_call(9);
+	assert_int_equal(kc__thread.correlation, 9);
+	/* With the runtime's calls, driver calls within one have its id. */
+	unmatched(KC__LAUNCH_CALLS, 64);
+	kc__expect_ids(KC__LAUNCH_CALLS);
+	kc__correlation_driver_call(9);
+	assert_int_equal(kc__thread.correlation, 9);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -141,12 +147,13 @@ static void an_old_runtime_call_is_not_taken_for_the_present_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(both_ids_are_asked_for_at_first),
-	    TEST(once_records_carry_the_drivers_id_the_runtimes_is_asked_for_no_more),
-	    TEST(where_records_carry_the_runtimes_id_both_stay),
-	    TEST(when_nothing_matches_any_more_both_are_asked_for_again),
+	    TEST(the_drivers_id_alone_is_asked_for),
+	    TEST(where_it_is_not_known_which_id_records_have_both_are_asked_for),
+	    TEST(where_records_match_nothing_the_runtimes_is_asked_for_as_well),
+	    TEST(once_the_drivers_id_has_matched_it_takes_more_of_them),
+	    TEST(what_was_asked_for_is_asked_for_again),
 	    TEST(a_launch_has_the_id_of_the_runtime_call_it_is_in),
-	    TEST(an_old_runtime_call_is_not_taken_for_the_present_one),
+	    TEST(an_id_that_comes_again_is_not_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
