@@ -1,9 +1,10 @@
 /*
  * Correlation ids. CUPTI gives each call of the driver and of the runtime an id, and the record of a kernel or a copy
  * carries the id of the call that launched it. cupti_activity.h leaves open which call that is where a runtime call
- * encloses the driver's: "driver or runtime API activity record". With 13.0 it is the driver's as long as only its calls
- * are asked for (scripts/gpu-check, question F1), so no more is asked. From an older CUPTI both are asked for, which
- * costs every launch a callback more, and a launch is matched by either; likewise where records match nothing after all.
+ * encloses the driver's: "driver or runtime API activity record". With 13.0 it is the driver's as long as only its
+ * calls are asked for (scripts/gpu-check, question F1), so no more is asked. From an older CUPTI both are asked for,
+ * which costs every launch a callback more, and a launch is matched by either; likewise where records match nothing
+ * after all.
  *
  * The runtime's are never switched off again: CUPTI 13.0 then gives a thread that is in a call at that moment the id of
  * this call for all its later calls (cuda_tests/results/README.md).
@@ -112,7 +113,8 @@ void kc__correlation_begin(bool both, bool transfers)
 {
 	memset(use, 0, sizeof(use));
 	for (enum kc__calls calls = 0; calls < KC__CALLS; calls++)
-		if (asked_for(calls) /* before CUPTI was given up */ || (both && (transfers || calls != KC__TRANSFER_CALLS)))
+		if (asked_for(calls) /* before CUPTI was given up */ ||
+		    (both && (transfers || calls != KC__TRANSFER_CALLS)))
 			ask_for(calls);
 }
 
