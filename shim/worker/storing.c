@@ -1,4 +1,5 @@
 #include "shim/calls/launch.h"
+#include "ready.h"
 #include "storing.h"
 
 #include "store/database/store.h"
@@ -19,21 +20,13 @@
 
 static struct {
 	struct kc_store *store;
-	struct kc_slot **ready;
-	uint32_t written, count; /* of the list: from written on they are to be written */
-	/* There are final slots that are not in the list: a search through the journal finds them, a listful at a
-	 * time. */
-	bool overflowed;
-	uint64_t search_at, search_end;
+	struct kc__ready ready;
 	int64_t stored_ns, ledger_ns, retry_ns;
 } storing;
 
 void kc__storing_add(struct kc_slot *slot)
 {
-	if (storing.count < READY_MAX)
-		storing.ready[storing.count++] = slot;
-	else
-		storing.overflowed = true;
+	kc__ready_add(&storing.ready, slot);
 }
 
 /* A child that is forked at this moment finds either no store or a whole one. */
@@ -144,47 +137,23 @@ static void store_failed(int error)
 	storing.retry_ns = kc__now_ns() + RETRY_NS;
 }
 
-/* The list is empty: fills it with final slots that did not fit. A slot that becomes final behind the search either
- * found room in the list or is found by another one. */
-static void find_ready(void)
-{
-	struct kc_slot *slot;
-
-	if (storing.search_at >= storing.search_end) {
-		storing.overflowed = false;
-		storing.search_at = kc_journal_first(kc__shim.journal);
-		storing.search_end = kc_journal_claimed(kc__shim.journal);
-	}
-	for (; storing.search_at < storing.search_end && storing.count < READY_MAX; storing.search_at++) {
-		slot = kc_journal_at(kc__shim.journal, storing.search_at);
-		if (slot && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_FINAL)
-			kc__storing_add(slot);
-	}
-}
-
-static bool is_searching(void)
-{
-	return storing.overflowed || storing.search_at < storing.search_end;
-}
-
 static void batch_written(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		kc_journal_commit(storing.ready[storing.written + i], KC_SLOT_STORED);
-		kc_journal_touched(kc__shim.journal, storing.ready[storing.written + i]);
+		struct kc_slot *slot = storing.ready.slots[storing.ready.written + i];
+
+		kc_journal_commit(slot, KC_SLOT_STORED);
+		kc_journal_touched(kc__shim.journal, slot);
 	}
-	storing.written += n;
-	if (storing.written == storing.count)
-		storing.written = storing.count = 0;
+	kc__ready_done(&storing.ready, n);
 	storing.stored_ns = kc__now_ns();
-	if (!storing.count && is_searching())
-		find_ready();
+	kc__ready_find(&storing.ready, kc__shim.journal);
 	kc_journal_retire(kc__shim.journal);
 }
 
 static uint32_t left(void)
 {
-	return storing.count - storing.written;
+	return kc__ready_left(&storing.ready);
 }
 
 /* 0: a batch has been written, or there is none. */
@@ -197,7 +166,7 @@ static int store_batch(void)
 		return 0;
 	error = open_store();
 	if (!error)
-		error = write_batch(storing.ready + storing.written, n);
+		error = write_batch(storing.ready.slots + storing.ready.written, n);
 	if (error)
 		store_failed(error);
 	else
@@ -214,8 +183,7 @@ int kc__storing_all(void)
 {
 	int error = 0;
 
-	if (!left() && is_searching())
-		find_ready();
+	kc__ready_find(&storing.ready, kc__shim.journal);
 	while (!error && left())
 		error = store_batch();
 	return error;
@@ -225,9 +193,8 @@ bool kc__storing_step(int64_t now_ns)
 {
 	if (now_ns < storing.retry_ns)
 		return false;
-	if (!left() && is_searching())
-		find_ready();
-	if (left() >= (storing.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || is_searching() ||
+	kc__ready_find(&storing.ready, kc__shim.journal);
+	if (left() >= (storing.store ? STORE_SLOTS : STORE_FIRST_SLOTS) || kc__ready_searches(&storing.ready) ||
 	    (left() && now_ns - storing.stored_ns > STORE_NS))
 		store_batch();
 	if (now_ns - storing.ledger_ns > LEDGER_NS) {
@@ -336,12 +303,13 @@ int kc__storing_end(void)
 
 int kc__storing_start(void)
 {
-	storing.ready = mmap(NULL, READY_MAX * sizeof(*storing.ready), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (storing.ready != MAP_FAILED)
-		return 0;
-	storing.ready = NULL;
-	return -ENOMEM;
+	void *slots = mmap(NULL, READY_MAX * sizeof(*storing.ready.slots), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (slots == MAP_FAILED)
+		return -ENOMEM;
+	storing.ready = (struct kc__ready){.slots = slots, .capacity = READY_MAX};
+	return 0;
 }
 
 void kc__storing_begin(int64_t now_ns)
@@ -352,9 +320,9 @@ void kc__storing_begin(int64_t now_ns)
 
 void kc__storing_free(void)
 {
-	if (storing.ready)
-		munmap(storing.ready, READY_MAX * sizeof(*storing.ready));
-	storing.ready = NULL;
+	if (storing.ready.slots)
+		munmap(storing.ready.slots, READY_MAX * sizeof(*storing.ready.slots));
+	storing.ready = (struct kc__ready){0};
 }
 
 void kc__storing_close(void)
@@ -366,10 +334,7 @@ void kc__storing_forget(bool list)
 {
 	if (list)
 		kc__storing_free();
-	storing.ready = NULL;
-	storing.written = storing.count = 0;
-	storing.overflowed = false;
-	storing.search_at = storing.search_end = 0;
+	storing.ready = (struct kc__ready){0};
 	if (kc_store_forked_inside())
 		storing.store = NULL;
 	else if (storing.store)
