@@ -97,6 +97,22 @@ static void *launch_all(void *unused)
 	return NULL;
 }
 
+static void *leave(void *unused)
+{
+	pthread_exit(unused);
+}
+
+/* The C library opens libgcc_s.so.1 at the first pthread_exit(), and aborts where another thread closes that file. */
+static void load_for_leaving(void)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, leave, NULL);
+
+	if (error)
+		work_fail("pthread_create", error);
+	pthread_join(thread, NULL);
+}
+
 static void run_process(void)
 {
 	pthread_t threads[WORK_THREADS];
@@ -108,6 +124,8 @@ static void run_process(void)
 		launch_all(NULL);
 		return;
 	}
+	if (work.leaves)
+		load_for_leaving();
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_BYTES);
 	for (unsigned i = 0; i < work.threads; i++) {
