@@ -29,7 +29,7 @@
 	X(ST_SHARED, "st_shared")                                                                                      \
 	X(LD_LOCAL, "ld_local")                                                                                        \
 	X(ST_LOCAL, "st_local")                                                                                        \
-	X(ATOMICS, "atomics")               /* atom and red, on global and shared memory */                            \
+	X(ATOMICS, "atomics")               /* atom and red; of a warp, where one lane does it for all */              \
 	X(ATOMICS_SHARED, "atomics_shared") /* those of atomics on shared memory */                                    \
 	X(BARRIERS, "barriers")                                                                                        \
 	X(BYTES_LOADED, "bytes_loaded") /* from global memory, as requested by the threads */                          \

@@ -173,9 +173,9 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 		run_sized(e, event, mask, threads, weight);
 		return;
 	}
-	of[event->counter] += event->amount * threads;
+	of[event->counter] += event->amount * (event->per_warp ? weight : threads);
 	if (event->counter2 < KC_COUNTER_COUNT)
-		of[event->counter2] += event->amount2 * threads;
+		of[event->counter2] += event->amount2 * (event->per_warp ? weight : threads);
 	if (event->kind != KC_EVENT_COUNT) {
 		struct moved moved;
 

@@ -31,7 +31,7 @@ struct contraction {
 	struct held {
 		uint32_t block, product; /* valid in this block only: the product's point */
 	} * held;                        /* by register */
-	uint32_t *reads, *found;         /* by register: how often it is read, and of that where `held` was valid */
+	uint32_t *found;                 /* by register: how many of its reads are where `held` was valid */
 };
 
 static int is_rounded(const struct kc_ptx_instruction *i)
@@ -75,7 +75,7 @@ static int read_register(struct contraction *c, uint32_t block, uint32_t point, 
 	const struct kc_ptx_instruction *i = cfg->points[point].instruction;
 	uint32_t product = c->held[number].product;
 
-	c->reads[number]++;
+	c->r->reads[number]++;
 	if (c->held[number].block != block || product == KC_NO_POINT)
 		return 0;
 	c->found[number]++;
@@ -119,7 +119,7 @@ static void keep_those_that_cross(struct contraction *c, uint32_t block)
 		if (!product->is_product && negates == KC_NO_POINT)
 			continue;
 		kc__writes(cfg, &cfg->points[p], registers);
-		if (c->reads[registers[0]] == c->found[registers[0]])
+		if (c->r->reads[registers[0]] == c->found[registers[0]])
 			continue;
 		(negates == KC_NO_POINT ? product : &c->products[negates])->is_kept = 1;
 	}
@@ -156,9 +156,9 @@ int kc__find_contractions(struct kc__formula_reader *r)
 	r->contracted = kc_arena_array(r->arena, (size_t)cfg->point_count + 1, 1);
 	c.products = kc_arena_array(r->arena, (size_t)cfg->point_count + 1, sizeof(*c.products));
 	c.held = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*c.held));
-	c.reads = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*c.reads));
+	r->reads = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*r->reads));
 	c.found = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*c.found));
-	if (!r->contracted || !c.products || !c.held || !c.reads || !c.found)
+	if (!r->contracted || !c.products || !c.held || !r->reads || !c.found)
 		return -ENOMEM;
 	for (uint32_t n = 0; n < cfg->register_count; n++)
 		c.held[n].block = KC_NO_BLOCK;

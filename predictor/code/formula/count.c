@@ -210,16 +210,6 @@ int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 					   .issues = (float)first});
 }
 
-static int count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
-{
-	const struct kc_ptx_instruction *i = point->instruction;
-	const struct kc_ptx_operand *address = kc__nth_address(i, 0);
-	int shared = address && kc__space_of(r, point, address) == KC_PTX_SHARED;
-
-	return kc__count_access(r, plan, point, shared ? KC_COUNT_OF_ATOMICS_SHARED : KC_COUNT_OF_ATOMICS, address,
-				kc_ptx_type_bytes(i->type) * i->vector, 1);
-}
-
 static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      int is_store)
 {
@@ -282,7 +272,7 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 		break;
 	case KC_PTX_ATOM:
 	case KC_PTX_RED:
-		return count_atomic(r, plan, point);
+		return kc__count_atomic(r, plan, point);
 	case KC_PTX_CP:
 		return kc__count_copy(r, plan, point);
 	case KC_PTX_OTHER:

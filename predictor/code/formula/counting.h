@@ -1,7 +1,7 @@
 /*
  * What an instruction counts, shared by the files that find it: count.c;
  * count_copies.c for those that copy between memories; count_matrices.c for
- * those that load and store matrices.
+ * those that load and store matrices; count_atomics.c.
  */
 #ifndef KC_COUNTING_H
 #define KC_COUNTING_H
@@ -29,6 +29,10 @@ int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 
 int kc__count_matrices(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 int kc__count_tile(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
+
+/* --- count_atomics.c: atom and red. 0, -ENOMEM */
+
+int kc__count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 
 /* --- expand.c: counts an instruction that becomes another one, several or none in the machine code, as ptxas compiles
  * it for that architecture (86 of sm_86). 0: it is one of those that count.c has by opcode. */

@@ -118,6 +118,7 @@ struct kc_event {
 	uint8_t lanes;             /* that address memory: all of the warp, fewer for ldmatrix */
 	uint8_t counter, counter2; /* counter2: KC_COUNTER_COUNT where there is none */
 	uint8_t expected;          /* the size is what a barrier expects of tensors' boxes, whatever lies outside */
+	uint8_t per_warp;          /* amounts count once per warp, not per lane */
 	float issues;              /* instructions: 0 for an instruction's second event */
 	float times;               /* accesses that were merged into this one (merge_events.c) */
 	float amount, amount2;     /* per active lane */
@@ -236,6 +237,7 @@ struct kc__formula_reader {
 	uint8_t *needed;       /* by register: control flow or an address depends on it */
 	uint8_t *crosses;      /* by register: read in another block than where it is set */
 	uint8_t *contracted;   /* by point: enum kc__contracted */
+	uint32_t *reads;       /* by register: how many operands it is, apart from guards */
 	uint32_t *current;     /* register → value */
 	uint32_t block;        /* being read */
 	float counted[KC_COUNTER_COUNT]; /* in the block being read, by instructions without a guard */

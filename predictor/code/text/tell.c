@@ -170,6 +170,11 @@ static const struct kc_sum *count_size(struct teller *t, const struct kc_event *
 	return kc__times(g, here, reads_any(t, event->size));
 }
 
+static double per_lane(const struct kc_event *event, double amount)
+{
+	return event->per_warp ? amount / KC_WARP_LANES : amount;
+}
+
 static void count_block(struct teller *t, uint32_t block, struct counted *counted)
 {
 	const struct kc_formula *f = t->f;
@@ -189,8 +194,8 @@ static void count_block(struct teller *t, uint32_t block, struct counted *counte
 		bytes = here;
 		if (event->size != KC_NO_VALUE)
 			here = count_size(t, event, here, &bytes);
-		add(t, counted, event->counter, here, event->amount);
-		add(t, counted, event->counter2, bytes, event->amount2);
+		add(t, counted, event->counter, here, per_lane(event, event->amount));
+		add(t, counted, event->counter2, bytes, per_lane(event, event->amount2));
 		if (event->kind == KC_EVENT_GLOBAL)
 			count_access(t, event, here, KC_COUNT_OF_REQUESTS, KC_COUNT_OF_SECTORS, counted);
 		else if (event->kind == KC_EVENT_SHARED)
@@ -512,20 +517,19 @@ static const char *pattern_text(struct teller *t, const struct kc_sum *of_whole_
 	return text;
 }
 
-static int is_of_warps(uint32_t counter)
+/* 1: warps count, not their lanes. */
+static int is_of_warps(const struct kc_formula *f, uint32_t counter)
 {
-	return counter == KC_COUNT_OF_REQUESTS || counter == KC_COUNT_OF_SECTORS ||
-	       counter == KC_COUNT_OF_SHARED_REQUESTS || counter == KC_COUNT_OF_SHARED_PASSES;
-}
+	int global = counter == KC_COUNT_OF_REQUESTS || counter == KC_COUNT_OF_SECTORS;
+	int shared = counter == KC_COUNT_OF_SHARED_REQUESTS || counter == KC_COUNT_OF_SHARED_PASSES;
 
-static int has_accesses(const struct kc_formula *f, uint32_t counter)
-{
-	uint8_t kind =
-	    counter == KC_COUNT_OF_REQUESTS || counter == KC_COUNT_OF_SECTORS ? KC_EVENT_GLOBAL : KC_EVENT_SHARED;
+	for (uint32_t i = 0; i < f->event_count; i++) {
+		const struct kc_event *event = &f->events[i];
 
-	for (uint32_t i = 0; i < f->event_count; i++)
-		if (f->events[i].kind == kind)
+		if ((global && event->kind == KC_EVENT_GLOBAL) || (shared && event->kind == KC_EVENT_SHARED) ||
+		    (event->per_warp && (event->counter == counter || event->counter2 == counter)))
 			return 1;
+	}
 	return 0;
 }
 
@@ -537,7 +541,7 @@ static int tell_formulas(struct teller *t)
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
 		if (!t->f->cfg.block_count)
 			t->story->formula[n] = "0";
-		else if (is_of_warps(n) && has_accesses(t->f, n))
+		else if (is_of_warps(t->f, n))
 			t->story->formula[n] = pattern_text(t, counted.of[n], t->depends[n]);
 		else
 			t->story->formula[n] = kc__write_sum(&t->x.g, counted.of[n]);
