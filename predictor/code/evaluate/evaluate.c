@@ -5,7 +5,17 @@
 /* Lanes that are in a loop with a lower probability than this are taken to have left it. */
 #define LEAST_WEIGHT 1e-6
 
+/* Beyond the effort, of the iterations of a loop that are evaluated one by one: more than one in which a variable of 32
+ * bits is shifted or halved can have. */
+#define STEPWISE_MOST 33
+
 static void run_loop(struct kc_evaluation *e, uint32_t loop);
+
+/* 1: iterations are evaluated one by one. */
+static int is_stepwise(const struct kc_evaluation *e, uint32_t loop)
+{
+	return e->f->loop_plans[loop].stepwise && !e->loop_runs[e->f->cfg.loops[loop].depth].evenly;
+}
 
 /* out = scale * the counter of sum c */
 static void set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
@@ -253,7 +263,7 @@ static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, u
 		return;
 	}
 	send(e, yes_leaves ? no : yes, lanes, threads);
-	if (!e->f->loop_plans[block->loop].stepwise)
+	if (!is_stepwise(e, block->loop))
 		kc__limit_flow(&e->windows, c, (left + e->counters[c].period - 1) / e->counters[c].period,
 			       e->counters[c].affine_in);
 }
@@ -374,9 +384,10 @@ static void run_members(struct kc_evaluation *e, uint32_t loop, const uint32_t *
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 {
 	const struct kc_loop_plan *loop_plan = &e->f->loop_plans[loop];
+	int stepwise = is_stepwise(e, loop), evenly = loop_plan->stepwise && !stepwise;
 	struct kc_lanes at, way;
 
-	if (!loop_plan->stepwise)
+	if (!stepwise)
 		set_counter(e, c, 1, &at);
 	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++) {
 		const struct kc_carried *carried = &e->f->carried[i];
@@ -385,9 +396,9 @@ void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 
 		if (kc__is_skipped(e, carried->phi))
 			continue;
-		if (loop_plan->stepwise || carried->step == KC_NO_VALUE) {
+		if (stepwise || carried->step == KC_NO_VALUE) {
 			kc__blend(out, entry, KC_ALL_LANES, 1);
-			if (!loop_plan->stepwise && entry->known) {
+			if (!stepwise && !evenly && entry->known) {
 				out->known = e->counters[c].at ? 0 : out->known;
 				if (!e->counters[c].at)
 					kc__limit_flow(&e->windows, c, 1, 0);
@@ -453,7 +464,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	threads = e->block_threads[l->header];
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = 0;
-	if (e->f->loop_plans[loop].stepwise)
+	if (is_stepwise(e, loop))
 		advance_variables(e, loop);
 	clear_edges(e, header, l->header, KC_NO_BLOCK);
 	if (run->leaving)
@@ -485,7 +496,7 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 	struct kc_loop_run *run = &e->loop_runs[l->depth];
 	uint32_t c = KC_AXES + l->depth, mask = e->block_mask[l->header];
 	uint32_t period = run->loop == loop && e->counters[c].period ? e->counters[c].period : 1;
-	int64_t trips;
+	int64_t trips = 0;
 
 	*run = (struct kc_loop_run){
 	    .loop = loop, .active = mask, .weight = e->block_threads[l->header] / kc__count_of(mask)};
@@ -502,14 +513,18 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 			kc__set_uniform(kc__slot(e, e->f->order[i]), 0, 0);
 	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .period = period};
 	while (run->active && !run->ends_never && !e->stopped) {
-		if (loop_plan->stepwise) {
+		if (is_stepwise(e, loop) && run->iteration >= STEPWISE_MOST && kc__is_over_effort(e)) {
+			run->evenly = e->sampled = 1;
+			trips = run->iteration;
+		}
+		if (is_stepwise(e, loop)) {
 			iterate(e, loop, c);
 			run->iteration++;
 		} else {
 			kc__take_terms(e, c, iterate_term);
 		}
 	}
-	trips = loop_plan->stepwise ? run->iteration : e->counters[c].at;
+	trips = is_stepwise(e, loop) ? run->iteration : trips + e->counters[c].at;
 	if (e->trips[loop] < trips)
 		e->trips[loop] = trips;
 }

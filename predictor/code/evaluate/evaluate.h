@@ -62,6 +62,7 @@ struct kc_loop_run {
 	uint32_t guessed; /* of them, those of which that is an assumption */
 	int64_t iteration;
 	uint8_t any_exited, ends_never;
+	uint8_t evenly; /* beyond the effort: variables without a step stay as they are */
 };
 
 struct kc_evaluation {
@@ -101,6 +102,12 @@ struct kc_reach {
 	uint32_t lanes; /* 0: nowhere */
 	uint32_t round; /* kc_evaluation.round when it was last executed */
 };
+
+/* 1: the effort is spent: what is left is sampled. */
+static inline int kc__is_over_effort(const struct kc_evaluation *e)
+{
+	return !e->at_launch && e->steps > e->effort;
+}
 
 /* Evaluates one term of sum c at its counter. 1: it was the last of its kind, as lanes left the loop. */
 typedef int kc__run_term(struct kc_evaluation *e, uint32_t c);

@@ -44,11 +44,6 @@ static int run_terms(struct kc_evaluation *e, uint32_t c, const struct piece *p,
 	return ended;
 }
 
-static int is_over_effort(const struct kc_evaluation *e)
-{
-	return !e->at_launch && e->steps > e->effort;
-}
-
 /* Evaluates the first period, and again with longer ones if that makes them alike. */
 static void run_first_terms(struct kc_evaluation *e, uint32_t c, struct piece *p, kc__run_term *term)
 {
@@ -56,7 +51,7 @@ static void run_first_terms(struct kc_evaluation *e, uint32_t c, struct piece *p
 	struct kc_index *counter = &e->counters[c];
 	int64_t left = terms_left(&p->start);
 
-	p->period = is_over_effort(e) ? 1 : counter->period;
+	p->period = kc__is_over_effort(e) ? 1 : counter->period;
 	for (;;) {
 		p->sum = (struct kc_tally){{0}};
 		e->tally = &p->sum;
@@ -65,11 +60,11 @@ static void run_first_terms(struct kc_evaluation *e, uint32_t c, struct piece *p
 		counter->period = p->period;
 		p->ended = run_terms(e, c, p, 0, &p->taken, term);
 		p->terms = window->flow_terms < window->address_terms ? window->flow_terms : window->address_terms;
-		if (is_over_effort(e) && p->terms < window->flow_terms) {
+		if (kc__is_over_effort(e) && p->terms < window->flow_terms) {
 			p->terms = window->flow_terms;
 			e->sampled = 1;
 		}
-		if (p->ended || p->terms > 1 || window->period == 1 || is_over_effort(e) ||
+		if (p->ended || p->terms > 1 || window->period == 1 || kc__is_over_effort(e) ||
 		    (uint64_t)p->period * window->period > PERIOD_MAX || left / p->period < 2 * window->period)
 			return;
 		p->period *= window->period;
@@ -278,7 +273,7 @@ static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct pi
 	if (left == p->taken)
 		limit_others(e, p->start.affine_in);
 	counter->at = p->start.at + p->taken;
-	if (is_over_effort(e) && left != KC_ENDLESS && left > p->taken) {
+	if (kc__is_over_effort(e) && left != KC_ENDLESS && left > p->taken) {
 		/* The terms that were evaluated stand for all others. */
 		weight = (double)left / p->taken;
 		counter->at = counter->end;

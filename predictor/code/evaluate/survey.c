@@ -48,6 +48,7 @@ static void survey_loop(struct kc_evaluation *e, uint32_t loop)
 	}
 	kc__evaluate_values(e, loop_plan->entry, loop_plan->entry_count, KC_ALL_LANES);
 	e->counters[c] = (struct kc_index){.end = KC_ENDLESS, .period = 1};
+	e->loop_runs[l->depth] = (struct kc_loop_run){.loop = loop};
 	kc__set_carried(e, loop, c);
 	survey_members(e, loop, f->cfg.members + l->member, l->member_count);
 	for (uint32_t i = loop_plan->exit_value; i < loop_plan->exit_value + loop_plan->exit_value_count; i++) {

@@ -22,6 +22,59 @@ static int is_around(const struct kc_cfg *cfg, uint32_t outer, uint32_t inner)
 	return inner == outer;
 }
 
+/* --- variables of a loop that are another one, extended */
+
+/* 1: the value is `from`, extended as `like` extends it; of constants, only one of them is there. */
+static int is_extended(const struct kc_formula *f, const struct kc_value *like, uint32_t value, uint32_t from)
+{
+	const struct kc_value *v = &f->values[value], *u = &f->values[from];
+
+	if (v->op == KC_OP_CONSTANT && u->op == KC_OP_CONSTANT)
+		return v->constant == kc__read(u->constant, like->source_bits, like->is_signed);
+	return v->op == KC_OP_EXTEND && v->source[0] == from && v->bits == like->bits &&
+	       v->source_bits == like->source_bits && v->is_signed == like->is_signed;
+}
+
+/* Where `for (int i = …; i < size; i += …)` compares i with 64 bits, nvcc carries both i and i extended. The latter
+ * has no step of its own. next_of: by value, the variable of which it is the next value. */
+static void follow_extension(struct kc_formula *f, uint32_t phi, const uint32_t *next_of)
+{
+	struct kc_value *v = &f->values[phi];
+	uint32_t count = f->cfg.blocks[v->block].in_count;
+	const struct kc_value *like = &f->values[f->phi_sources[v->phi + count - 1]];
+	uint32_t other = like->op == KC_OP_EXTEND ? next_of[like->source[0]] : KC_NO_VALUE;
+
+	if (other == KC_NO_VALUE || other == phi || f->values[other].block != v->block ||
+	    f->values[other].op != KC_OP_PHI)
+		return;
+	for (uint32_t n = 0; n < count; n++)
+		if (!is_extended(f, like, f->phi_sources[v->phi + n], f->phi_sources[f->values[other].phi + n]))
+			return;
+	v->op = KC_OP_EXTEND;
+	v->bits = like->bits;
+	v->source_bits = like->source_bits;
+	v->is_signed = like->is_signed;
+	v->source[0] = other;
+	v->count = 1;
+}
+
+static int follow_extensions(struct layout *p)
+{
+	struct kc_formula *f = p->f;
+	uint32_t *next_of = kc_arena_array(p->r->arena, (size_t)f->value_count + 1, sizeof(*next_of));
+
+	if (!next_of)
+		return -ENOMEM;
+	memset(next_of, 0xff, ((size_t)f->value_count + 1) * sizeof(*next_of));
+	for (uint32_t i = 0; i < f->value_count; i++)
+		if (kc__is_header_phi(f, &f->values[i]))
+			next_of[f->phi_sources[f->values[i].phi + f->cfg.blocks[f->values[i].block].in_count - 1]] = i;
+	for (uint32_t i = 0; i < f->value_count; i++)
+		if (kc__is_header_phi(f, &f->values[i]))
+			follow_extension(f, i, next_of);
+	return 0;
+}
+
 /* --- live values */
 
 static void mark_live(struct kc_formula *f, uint32_t value, uint32_t *stack, uint32_t *depth)
@@ -232,6 +285,48 @@ static void spread_memory(struct layout *p)
 			changed = 1;
 		}
 	}
+}
+
+/* 1: of its sources, those are known without which it is not. */
+static int may_be_known(const struct kc_formula *f, struct kc_value *v, const uint8_t *known)
+{
+	uint32_t count;
+	const uint32_t *from = kc__sources(f, v, &count);
+
+	if (v->op == KC_OP_UNKNOWN)
+		return 0;
+	if (v->op == KC_OP_SELECT)
+		return known[from[0]] && (known[from[1]] || known[from[2]]);
+	for (uint32_t n = 0; n < count; n++)
+		if (known[from[n]] == (v->op == KC_OP_PHI))
+			return v->op == KC_OP_PHI;
+	return v->op != KC_OP_PHI || !count;
+}
+
+/* Marks as memory what is not known whatever way a thread takes: as a variable that is set in some iterations, to what
+ * was loaded, and in none before. */
+static int spread_never_known(struct layout *p)
+{
+	struct kc_formula *f = p->f;
+	uint8_t *known = kc_arena_array(p->r->arena, (size_t)f->value_count + 1, 1);
+	int changed = 1;
+
+	if (!known)
+		return -ENOMEM;
+	for (unsigned round = 0; changed; round++) {
+		if (round == SPREAD_ROUNDS)
+			return 0;
+		changed = 0;
+		for (uint32_t i = 0; i < f->value_count; i++) {
+			if (known[i] || !may_be_known(f, &f->values[i], known))
+				continue;
+			known[i] = 1;
+			changed = 1;
+		}
+	}
+	for (uint32_t i = 0; i < f->value_count; i++)
+		f->values[i].memory |= f->values[i].live && !known[i];
+	return 0;
 }
 
 static int is_invariant(const struct layout *p, uint32_t loop, uint32_t value)
@@ -461,7 +556,9 @@ static void mark_waits(struct kc_formula *f)
 int kc__lay_out_values(struct kc__formula_reader *r)
 {
 	struct layout p = {.r = r, .f = r->f};
-	int rc = find_live(&p);
+	int rc = follow_extensions(&p);
+
+	rc = rc ? rc : find_live(&p);
 
 	p.entry_count = p.entry_capacity = r->f->value_count;
 	p.entry_of = kc_arena_array(r->arena, r->f->value_count, sizeof(*p.entry_of));
@@ -474,7 +571,8 @@ int kc__lay_out_values(struct kc__formula_reader *r)
 	if (rc)
 		return rc;
 	spread_memory(&p);
-	rc = cover_values(&p);
+	rc = spread_never_known(&p);
+	rc = rc ? rc : cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
 	rc = rc ? rc : kc__merge_events(r->f, r->arena);
 	return rc ? rc : list(&p);
