@@ -269,9 +269,10 @@ struct sim {
 	pthread_mutex_t objects; /* devices' primary contexts, modules, ids */
 	int devices;
 	struct sim_device device[SIM_DEVICES_MAX];
-	atomic_int ready; /* cuInit succeeded */
-	atomic_int dead;  /* forked from a process that used CUDA */
-	int null_mode;    /* SIMCUDA_MODE=null: nothing takes time */
+	atomic_int ready;  /* cuInit succeeded */
+	atomic_int dead;   /* forked from a process that used CUDA */
+	atomic_int failed; /* the CUresult of all work since an exception on the device; 0: there was none */
+	int null_mode;     /* SIMCUDA_MODE=null: nothing takes time */
 	int verbose;
 	atomic_int bare; /* null mode and no sink: a launch need do nothing */
 	uint64_t seed;
@@ -362,6 +363,11 @@ static inline void sim_count(uint64_t *counter)
 
 /* preset.c */
 const struct sim_preset *sim_preset_find(const char *key, size_t length);
+
+static inline CUresult sim_failed(void)
+{
+	return (CUresult)atomic_load_explicit(&sim.failed, memory_order_relaxed);
+}
 
 /* cu_device.c */
 struct sim_device *sim_device_get(CUdevice ordinal);

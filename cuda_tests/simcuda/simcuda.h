@@ -133,6 +133,7 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom, cupti_crash_flush: only th
 	uint32_t cupti_crash_flush;
 	uint32_t cupti_null_buffer;
 	uint32_t cupti_incomplete_kind;
+	uint32_t cupti_finalize_graphs;
 	uint32_t oom;
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;
@@ -199,6 +200,10 @@ typedef const struct simcuda_faults *simcuda_faults_fn(void);
 /* How many devices SIMCUDA_DEVICE names, as known before cuInit as after it. */
 unsigned simcuda_device_count(void);
 typedef unsigned simcuda_device_count_fn(void);
+
+/* cuptiFinalize has been called. */
+void simcuda_finalized(void);
+typedef void simcuda_finalized_fn(void);
 
 /* CUPTI has got a buffer; cleared: and has cleared it. */
 void simcuda_count_buffer(int cleared);

@@ -70,6 +70,7 @@ static void find_driver(void)
 	driver->advance = (simcuda_advance_fn *)dlsym(library, "simcuda_advance");
 	driver->now_ns = (simcuda_now_ns_fn *)dlsym(library, "simcuda_now_ns");
 	driver->faults = (simcuda_faults_fn *)dlsym(library, "simcuda_faults");
+	driver->finalized = (simcuda_finalized_fn *)dlsym(library, "simcuda_finalized");
 	driver->count_buffer = (simcuda_count_buffer_fn *)dlsym(library, "simcuda_count_buffer");
 	driver->context_id = (simcuda_context_id_fn *)dlsym(library, "simcuda_context_id");
 	driver->stream_id = (simcuda_stream_id_fn *)dlsym(library, "simcuda_stream_id");
@@ -82,8 +83,8 @@ static void find_driver(void)
 static bool complete(const struct cupti_driver *driver)
 {
 	return driver->subscribe && driver->collect && driver->advance && driver->now_ns && driver->faults &&
-	       driver->count_buffer && driver->context_id && driver->stream_id && driver->node_id && driver->graph_id &&
-	       driver->graph_exec_id && driver->context_device;
+	       driver->finalized && driver->count_buffer && driver->context_id && driver->stream_id &&
+	       driver->node_id && driver->graph_id && driver->graph_exec_id && driver->context_device;
 }
 
 CUptiResult cupti__attach(void)
@@ -110,6 +111,7 @@ void cupti__detach(void)
 	if (atomic_exchange(&cupti__self.attached, false)) {
 		cupti__self.driver.collect(0);
 		cupti__self.driver.subscribe(NULL);
+		cupti__self.driver.finalized();
 	}
 }
 

@@ -37,6 +37,7 @@ struct cupti_driver {
 	simcuda_advance_fn *advance;
 	simcuda_now_ns_fn *now_ns;
 	simcuda_faults_fn *faults;
+	simcuda_finalized_fn *finalized;
 	simcuda_count_buffer_fn *count_buffer;
 	simcuda_context_id_fn *context_id;
 	simcuda_stream_id_fn *stream_id;

@@ -150,6 +150,103 @@ static void find_it_busy(void)
 	check(cuptiGetLastError() == CUPTI_SUCCESS);
 }
 
+/* Graphs of one memset and cuptiFinalize: what became of them on an H100 (CUPTI 13.0, driver 580). */
+static CUgraphExec instantiated(void)
+{
+	CUDA_MEMSET_NODE_PARAMS set = {.dst = client.memory, .elementSize = 1, .width = 4096, .height = 1};
+	CUgraphNode node;
+	CUgraph graph;
+	CUcontext context;
+	CUgraphExec exec;
+
+	check(!cuCtxGetCurrent(&context));
+	check(!cuGraphCreate(&graph, 0));
+	check(!cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, context));
+	check(!cuGraphInstantiate(&exec, graph, 0) && !cuGraphDestroy(graph));
+	return exec;
+}
+
+static CUresult run_graph(CUgraphExec exec)
+{
+	check(!cuGraphLaunch(exec, NULL));
+	return cuStreamSynchronize(NULL);
+}
+
+/* "any further CUDA work will return the same error", cuda.h on CUDA_ERROR_LAUNCH_FAILED. */
+static void check_all_fails(CUgraphExec exec)
+{
+	CUdeviceptr memory;
+	CUevent event;
+
+	check(cuMemsetD8Async(client.memory, 1, 4096, NULL) == CUDA_ERROR_LAUNCH_FAILED);
+	check(cuMemsetD8(client.memory, 1, 4096) == CUDA_ERROR_LAUNCH_FAILED);
+	check(cuGraphLaunch(exec, NULL) == CUDA_ERROR_LAUNCH_FAILED);
+	check(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED && cuStreamQuery(NULL) == CUDA_ERROR_LAUNCH_FAILED);
+	check(cuMemAlloc(&memory, 4096) == CUDA_ERROR_LAUNCH_FAILED);
+	check(!cuEventCreate(&event, 0) && cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void launch_a_graph_that_cupti_never_saw(void)
+{
+	CUgraphExec exec;
+
+	client_attach(100 * RECORD_BYTES, 0);
+	check(!cuptiFinalize());
+	exec = instantiated();
+	check(run_graph(exec) == CUDA_SUCCESS);
+	client_attach(100 * RECORD_BYTES, 0);
+	check(!cuptiFinalize());
+	check(run_graph(exec) == CUDA_SUCCESS);
+}
+
+static void launch_a_graph_that_was_launched_with_cupti(void)
+{
+	CUgraphExec exec;
+
+	client_attach(100 * RECORD_BYTES, 0);
+	check(!cuptiFinalize());
+	exec = instantiated();
+	client_attach(100 * RECORD_BYTES, 0);
+	check(run_graph(exec) == CUDA_SUCCESS && run_graph(exec) == CUDA_SUCCESS);
+	check(!cuptiFinalize());
+	client_set_memory(1);
+	check(run_graph(exec) == CUDA_ERROR_LAUNCH_FAILED);
+	check_all_fails(exec);
+}
+
+static void launch_a_graph_that_was_instantiated_with_cupti(void)
+{
+	CUgraphExec exec, again;
+
+	client_attach(100 * RECORD_BYTES, 0);
+	exec = instantiated();
+	check(!cuptiFinalize());
+	client_attach(100 * RECORD_BYTES, 0);
+	again = instantiated();
+	check(run_graph(again) == CUDA_SUCCESS);
+	check(run_graph(exec) == CUDA_ERROR_LAUNCH_FAILED && !cuptiFinalize());
+	check_all_fails(again);
+}
+
+static void launch_graphs_after_finalize(void)
+{
+	CUgraphExec exec;
+
+	client_attach(100 * RECORD_BYTES, 0);
+	exec = instantiated();
+	check(run_graph(exec) == CUDA_SUCCESS && !cuptiFinalize());
+	check(run_graph(exec) == CUDA_SUCCESS);
+}
+
+static void test_graphs_after_finalize(void **state)
+{
+	(void)state;
+	client_run_case(launch_a_graph_that_cupti_never_saw, "cupti-finalize-graphs");
+	client_run_case(launch_a_graph_that_was_launched_with_cupti, "cupti-finalize-graphs");
+	client_run_case(launch_a_graph_that_was_instantiated_with_cupti, "cupti-finalize-graphs");
+	client_run_case(launch_graphs_after_finalize, NULL);
+}
+
 static void test_faults(void **state)
 {
 	(void)state;
@@ -310,6 +407,7 @@ int main(void)
 	    cmocka_unit_test(test_records_match_callbacks),
 	    cmocka_unit_test(test_client_without_room),
 	    cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_graphs_after_finalize),
 	    cmocka_unit_test(test_one_subscriber),
 	    cmocka_unit_test(test_clocks),
 	    cmocka_unit_test(test_records_of_some_calls),

@@ -94,7 +94,7 @@ CUresult sim_context_wait(CUcontext context)
 	sim_unlock();
 	free(tails);
 	sim_deliver();
-	return CUDA_SUCCESS;
+	return sim_failed();
 }
 
 /* Destroyed contexts stay in memory and are marked as dead, because the application may still hold their handles. */

@@ -75,7 +75,7 @@ static CUresult query(CUevent event)
 	result = sim_is_done(event->recorded) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 	sim_unlock();
 	sim_deliver();
-	return result;
+	return sim_failed() ? sim_failed() : result;
 }
 SIM_API(cuEventQuery, (CUevent event), query(event))
 
@@ -90,7 +90,7 @@ static CUresult synchronize(CUevent event)
 	sim_wait_for(event->recorded);
 	sim_unlock();
 	sim_deliver();
-	return CUDA_SUCCESS;
+	return sim_failed();
 }
 SIM_API(cuEventSynchronize, (CUevent event), synchronize(event))
 

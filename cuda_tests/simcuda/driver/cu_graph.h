@@ -48,6 +48,7 @@ struct CUgraphExec_st {
 	struct CUgraphNode_st **copied; /* its nodes in the order of the original graph's */
 	struct sim_op *tail;            /* end of the latest launch */
 	int has_host;                   /* some node is a host function */
+	atomic_uint attached;           /* the attachment of CUPTI in which it was instantiated or launched; 0: none */
 };
 
 struct sim_capture {

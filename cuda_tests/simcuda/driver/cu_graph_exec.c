@@ -60,6 +60,32 @@ static int has_host(CUgraph graph)
 	return 0;
 }
 
+/* --- cuptiFinalize, with the fault cupti-finalize-graphs: an executable graph that was instantiated or launched with
+ * CUPTI attached ends in an exception when it is launched afterwards. Seen of CUPTI 13.0 with driver 580 on an H100, of
+ * graphs that records had been made of. */
+
+static atomic_uint finalizations;
+
+void simcuda_finalized(void)
+{
+	atomic_fetch_add(&finalizations, 1);
+}
+
+static unsigned attachment(void)
+{
+	return sim_sink() ? atomic_load(&finalizations) + 1 : 0;
+}
+
+static void note_attachment(CUgraphExec exec)
+{
+	unsigned now = attachment(), before = exec->attached;
+
+	if (before && before != now && simcuda_faults()->cupti_finalize_graphs)
+		atomic_store(&sim.failed, CUDA_ERROR_LAUNCH_FAILED);
+	if (now)
+		exec->attached = now;
+}
+
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
 	CUgraphExec exec;
@@ -72,6 +98,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
 	exec->magic = SIM_GRAPH_EXEC;
 	exec->flags = flags;
 	exec->id = atomic_fetch_add(&sim.next_graph_id, 1) + 1;
+	exec->attached = attachment();
 	notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, exec, graph);
 	exec->graph = sim_graph_clone(graph);
 	if (exec->graph)
@@ -314,6 +341,8 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 		return sim_context() ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_CONTEXT;
 	if (stream->capture)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (sim_failed())
+		return sim_failed();
 	if (sim_fault_oom())
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	work.run = run_new(exec, stream);
@@ -324,6 +353,7 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 		run_free(work.run);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	note_attachment(exec);
 	sim_count(&sim.log->graph_launches);
 	sim_enqueue(op);
 	return CUDA_SUCCESS;

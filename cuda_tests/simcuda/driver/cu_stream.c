@@ -144,6 +144,8 @@ CUresult sim_stream_do(CUstream stream, const struct sim_work *work)
 		return CUDA_SUCCESS; /* recorded in a list that nothing executes */
 	if (atomic_load_explicit(&stream->capture, memory_order_relaxed))
 		return sim_capture_work(stream, work);
+	if (sim_failed())
+		return sim_failed();
 	op = sim_op_new(stream, work);
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -159,6 +161,8 @@ CUresult sim_stream_do_and_wait(CUstream stream, const struct sim_work *work)
 		return no_stream();
 	if (atomic_load_explicit(&stream->capture, memory_order_relaxed))
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (sim_failed())
+		return sim_failed();
 	op = sim_op_new(stream, work);
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -183,7 +187,7 @@ CUresult sim_stream_wait(CUstream stream)
 	sim_wait_for(stream->tail);
 	sim_unlock();
 	sim_deliver();
-	return CUDA_SUCCESS;
+	return sim_failed();
 }
 SIM_API_PTSZ(cuStreamSynchronize, (CUstream stream), sim_stream_wait(sim_stream(stream, per_thread)))
 
@@ -200,7 +204,7 @@ static CUresult query(CUstream stream)
 	result = sim_is_done(stream->tail) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 	sim_unlock();
 	sim_deliver();
-	return result;
+	return sim_failed() ? sim_failed() : result;
 }
 SIM_API_PTSZ(cuStreamQuery, (CUstream stream), query(sim_stream(stream, per_thread)))
 

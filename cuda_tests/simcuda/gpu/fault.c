@@ -30,6 +30,7 @@ static const struct {
     {"cupti-crash-flush", offsetof(struct simcuda_faults, cupti_crash_flush), 1},
     {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
     {"cupti-incomplete-kind", offsetof(struct simcuda_faults, cupti_incomplete_kind), 1},
+    {"cupti-finalize-graphs", offsetof(struct simcuda_faults, cupti_finalize_graphs), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},

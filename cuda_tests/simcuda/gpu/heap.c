@@ -154,6 +154,8 @@ CUresult sim_allocate(CUdeviceptr *address, size_t bytes, uint32_t kind, uint32_
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
+	if (sim_failed())
+		return sim_failed();
 	range.device = context->device->ordinal;
 	if (sim_fault_oom() || bytes > context->device->preset->memory_bytes ||
 	    (counts(kind) && !sim_heap_reserve(context->device, bytes)))
