@@ -53,7 +53,8 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	for step in environment facts idle delivery graphs demo matrix cost accuracy sharing experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
-	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again demo-matched; do
+	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again graph-after-finalize \
+		stuck-kinds demo-matched; do
 		equal "$(answer $question)" "as expected" "$question"
 	done
 	equal "$(answer F6)" "not asked" F6
@@ -270,8 +271,10 @@ with_check() { # stdin: python that uses the modules of the check
 	# finalized. Without a first state there is nothing to compare with.
 	with_program facts <<-'END'
 		#!/bin/bash
-		state() { printf 'state %s\tvalue\t%s\n' "$1" "0.5 $2 900 $3 $4 5000 300000"; }
+		state() { printf 'state %s\tvalue\t%s\n' "$1" "0.5 $2 900 $3 $4"; }
 		case $* in
+		"idle-graphs "*--early*) printf 'graphs_again\tvalue\t1\n' ;;
+		idle-graphs*) printf 'graphs callbacks off\tvalue\t0.5 5000 300000\ngraphs_again\tvalue\t0\n' ;;
 		*idle*--early*) printf 'cuptiFinalize\tfails\tunknown error\n' ; exit 1 ;;
 		idle*)
 			state "1 bare" 1000 2000 3000
@@ -279,7 +282,7 @@ with_check() { # stdin: python that uses the modules of the check
 			state "1 callbacks off" 1060 2120 3080
 			state "2 callbacks off" 1080 2080 3080
 			state "1 finalized" 1111 2000 3000
-			printf 'attached_again\tvalue\t1\ngraphs_again\tvalue\t0\n'
+			printf 'attached_again\tvalue\t1\n'
 			;;
 		reattach*--in-callback*) printf 'rounds\tvalue\t3\n'; kill -ALRM $$ ;;
 		*) printf 'reattached\tvalue\t1\nhw_trace\tvalue\tnot supported\n' ;;
@@ -296,8 +299,36 @@ with_check() { # stdin: python that uses the modules of the check
 	contains "$(grep '^| idle-again |' out/summary.md)" "attached late, graphs: not all right"
 	contains "$(grep '^| idle-again |' out/summary.md)" "beside launches, finalized in a callback: died by signal 14"
 	contains "$(grep '^| idle-again |' out/summary.md)" "beside launches, finalized directly: all right"
-	contains "$(<out/summary.md)" "| attached late | callbacks off | 2 | 0.5 | 1080 | 900 | 2080 | 3080 | 5000 | 1500 |"
+	contains "$(grep '^| idle-again |' out/summary.md)" "attached early, graphs: all right"
+	contains "$(<out/summary.md)" "| attached late | callbacks off | 2 | 0.5 | 1080 | 900 | 2080 | 3080 |"
+	contains "$(<out/summary.md)" "| attached late | callbacks off | 0.5 | 5000 | 1500 |"
 	contains "$(<out/summary.md)" "| finalized in a callback | 3 | not asked: died by signal 14"
+}
+
+@test "gpu-check: graphs after cuptiFinalize, and threads whose ids repeat, are an answer each" {
+	with_program facts <<-'END'
+		#!/bin/bash
+		case $* in
+		survival*--instantiated*--launched*) kill -SEGV $$ ;;
+		survival*--instantiated*) printf 'cuInit\tfails\tno device\n'; exit 1 ;;
+		survival*--launched*) printf 'graph_survives\tvalue\tcuStreamSynchronize: SOME_ERROR\n' ;;
+		survival*) printf 'graph_survives\tvalue\tyes\n' ;;
+		stuck*"--switch runtime"*) printf 'stuck_threads\tvalue\tnot asked: the runtime answers cudaSomething\n' ;;
+		stuck*"--switch driver --cudart "*) printf 'stuck_threads\tvalue\t2\nstuck_launches\tvalue\t184\n' ;;
+		stuck*) printf 'stuck_threads\tvalue\t0\nstuck_launches\tvalue\t0\n' ;;
+		esac
+	END
+	check "$PWD/files" --limit 60 --steps idle
+	cat check.out check.err out/summary.md
+	equal "$(<check.status)" 1 "exit status"
+	equal "$(grep '^| graph-after-finalize |' out/summary.md)" "| graph-after-finalize | does a graph still launch after \
+cuptiFinalize? | not seen by CUPTI: yes; launched while it was attached: cuStreamSynchronize: SOME_ERROR; instantiated and \
+launched while it was attached: the process died by signal 11; not asked: instantiated while it was attached: cuInit: no \
+device | NOT as expected | yes |" graph-after-finalize
+	equal "$(grep '^| stuck-callbacks |' out/summary.md | cut -d'|' -f4-6)" " launches of the driver, callbacks of the driver: \
+none; launches of the runtime, callbacks of the driver: 2 of 4, 184 launches; not asked: launches of the runtime, callbacks \
+of the runtime: the runtime answers cudaSomething | NOT as expected | none " stuck-callbacks
+	equal "$(answer stuck-kinds)" "as expected" stuck-kinds
 }
 
 @test "gpu-check: the programs of frameworks compile" {

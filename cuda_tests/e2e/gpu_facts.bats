@@ -85,20 +85,71 @@ seen() { # FACT, what was seen of it
 		run_facts idle --launches 400 $how
 		equal "$(<facts.status)" 0 "exit status"
 		equal "$(states)" "${names//N /1 },${names//N /2 }" states
-		# one thread and four make 400 launches each, and 50 launches of a graph have 200 kernels
-		contains "$(seen "records, kinds on, time 1")" "10800; 800 launches"
-		contains "$(seen "records, attached again, time 2")" "10800; 800 launches"
+		# one thread and four make 400 launches each
+		contains "$(seen "records, kinds on, time 1")" "800; 800 launches"
+		contains "$(seen "records, attached again, time 2")" "800; 800 launches"
 		for time in 1 2; do
 			contains "$(seen "right or wrong, attached again, time $time")" "1000 launches, 0 without an id, 0 without a rec"
-			equal "$(seen "graphs, attached again, time $time")" "2000 of 2000 records have their launch's id" graphs
 		done
-		equal "$(value attached_again) $(value graphs_again)" "1 1" "records of CUPTI attached again"
+		equal "$(value attached_again)" 1 "records of CUPTI attached again"
 	done
 	run_facts idle --launches 400 --early
 	equal "$(<facts.status)" 0 "exit status"
 	contains "$(states)," "1 kinds on,1 kinds off,"
 	equal "$(grep -c '^state 1' facts.out)" 7 "states of the first time"
-	contains "$(seen "records, kinds on, time 0")" "10800; 800 launches"
+	contains "$(seen "records, kinds on, time 0")" "800; 800 launches"
+}
+
+@test "facts: a graph is launched in each state of CUPTI, and no longer once CUPTI is finalized" {
+	for fault in "" cupti-finalize-graphs; do
+		SIMCUDA_FAULT=$fault run_facts idle-graphs --launches 400 --in-callback
+		equal "$(<facts.status)" 0 "exit status"
+		equal "$(sed -n 's/^graphs \([^	]*\)	value	.*/\1/p' facts.out | paste -sd,)" \
+			"bare,bare, measured again,subscribed,callbacks on,kinds on,kinds off,callbacks off,graph callback off,unsubscribed"
+		contains "$(seen "records of graphs, kinds on")" "10000; 50 launches of a graph of 200 kernels, which has been ins"
+		for state in "kinds on" "attached again"; do
+			equal "$(seen "graphs, $state")" "2000 of 2000 records have their launch's id" "$state"
+		done
+		equal "$(value graphs_again)" 1 "records of CUPTI attached again"
+	done
+	run_facts idle-graphs --launches 400 --early
+	equal "$(<facts.status)" 0 "exit status"
+	equal "$(grep -c '^graphs [^	]*	value' facts.out)" 5 "states"
+	contains "$(seen "records of graphs, kinds on")" "10000; 50 launches"
+}
+
+@test "facts: whether a graph survives cuptiFinalize" {
+	local failed="cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED" expected
+	for with_cupti in "" --launched --instantiated "--instantiated --launched"; do
+		for how in "" --in-callback; do
+			run_facts survival $with_cupti $how
+			equal "$(<facts.status) $(value graph_survives)" "0 yes" "$with_cupti $how"
+			SIMCUDA_FAULT=cupti-finalize-graphs run_facts survival $with_cupti $how
+			equal "$(says "kernels are launched after cuptiFinalize")" holds "$with_cupti $how"
+			[[ $with_cupti ]] && expected=$failed || expected=yes
+			equal "$(<facts.status) $(value graph_survives)" "0 $expected" "$with_cupti $how, the fault"
+		done
+	done
+}
+
+@test "facts: threads whose correlation ids repeat are counted, where kinds or callbacks are switched" {
+	for from in "" "--cudart $simcuda/libcudart.so.13"; do
+		run_facts stuck --switch kinds $from
+		equal "$(<facts.status) $(value stuck_threads) $(value stuck_launches)" "0 0 0" "kinds $from"
+		contains "$(seen "switched off beside launches")" "50 times; "
+		run_facts stuck --switch driver $from # a call that callbacks are switched off in lends its id to later ones
+		equal "$(<facts.status)" 0 "exit status"
+		within "$(value stuck_threads)" 1 4 "threads, callbacks $from"
+		within "$(value stuck_launches)" 1 1000000 "launches, callbacks $from"
+		SIMCUDA_CUPTI_IDS=driver run_facts stuck --switch driver $from # without that rule
+		equal "$(value stuck_threads) $(value stuck_launches)" "0 0" "callbacks $from"
+	done
+	run_facts stuck --switch runtime --cudart "$simcuda/libcudart.so.13"
+	equal "$(<facts.status)" 0 "exit status"
+	contains "$(seen "switched off beside launches")" "1 times; "
+	within "$(value stuck_threads)" 0 4 "threads"
+	run_facts stuck --switch kinds --cudart nowhere.so
+	contains "$(value stuck_threads)" "not asked"
 }
 
 @test "facts: CUPTI attached and finalized beside launches, many launches, records of the hardware" {
@@ -127,6 +178,7 @@ seen() { # FACT, what was seen of it
 	equal "$(value many)" 0 "records of another clock"
 	SIMCUDA_FAULT=cupti-graph-ids run_facts idle --launches 400
 	equal "$(value attached_again)" 1 "records of launches"
+	SIMCUDA_FAULT=cupti-graph-ids run_facts idle-graphs --launches 400
 	equal "$(value graphs_again)" 0 "records of graphs"
 }
 
@@ -143,7 +195,7 @@ seen() { # FACT, what was seen of it
 	equal "$(<facts.status)" 0 "exit status"
 	within "$(value dependent_overlaps)" 0 780 "overlaps of 40 kernels"
 	for wrong in "" "delivery --kernels 0" "delivery --buffer 64" "records --domains none" "records --nodes 1x" \
-		"idle --launches 99"; do
+		"idle --launches 99" "stuck --switch all"; do
 		run_facts $wrong
 		equal "$(<facts.status)" 2 "exit status of facts $wrong"
 	done

@@ -1,5 +1,6 @@
-"""What CUPTI costs in each of its states, what of that remains once it is switched off, and whether it measures again
-after cuptiFinalize: looked at without kerncast."""
+"""What CUPTI costs in each of its states, what of that remains once it is switched off, whether it measures again
+after cuptiFinalize, what becomes of graphs then, and whether correlation ids stay unique where callbacks are switched:
+looked at without kerncast. What may end a process is asked in a process of its own."""
 import statistics
 
 from .facts import NOT_ASKED, Facts
@@ -8,7 +9,7 @@ NAME, TITLE = "idle", "CUPTI switched on and off"
 NEEDS_S, SHARE_S = 15, 45
 MOST_NS = 100  # that may remain, of each launch
 GRAPH_NODES = 200  # as the facts program has it
-STATE = "state "  # a value's name: state TIME NAME
+STATE, GRAPHS = "state ", "graphs "  # names of values: state TIME NAME, graphs NAME
 
 # Title, and what the facts program is told. Attached late, it begins with the launches of a process without CUPTI.
 LATE, EARLY = "attached late", "attached early"
@@ -16,15 +17,22 @@ ORDERS = ((LATE, ("--in-callback",)), (EARLY, ("--early",)))
 BESIDE = (("finalized in a callback", ("--in-callback",)), ("finalized directly", ()))
 BARE = ("bare", "bare, measured again")
 SWITCHED_OFF, FINALIZED = "callbacks off", "finalized"
+SURVIVAL = (("not seen by CUPTI", ()), ("launched while it was attached", ("--launched",)),
+            ("instantiated while it was attached", ("--instantiated",)),
+            ("instantiated and launched while it was attached", ("--instantiated", "--launched")))
+# Question, what launches, what is switched off and on. kerncast switched the runtime's callbacks off, once.
+STUCK = (("stuck-callbacks", "driver", "driver"), ("stuck-callbacks", "runtime", "driver"),
+         ("stuck-callbacks", "runtime", "runtime"), ("stuck-kinds", "driver", "kinds"),
+         ("stuck-kinds", "runtime", "kinds"))
+THREADS = 4  # as the facts program has it
 
 
 class Costs:
     """Of a launch in one state, in nanoseconds."""
-    COLUMNS = ("launch call", "99 %", "launch", "launch, 4 threads", "graph launch call", "node of a graph")
+    COLUMNS = ("launch call", "99 %", "launch", "launch, 4 threads")
 
     def __init__(self, text):
         self.reached_ms, *self.values = (float(word) for word in text.split())
-        self.values[-1] /= GRAPH_NODES
 
     def added(self, bare):
         """What it costs more: the call, and the launch with the wait for it, by one thread and by four."""
@@ -32,27 +40,49 @@ class Costs:
 
 
 def run_step(machine, clock, section):
+    rows = section.table("part", "fact", "", "seen")
     launches = ["--launches", 2000] if machine.quick else []
     many = ["--launches", 20000] if machine.quick else []
-    rows = section.table("part", "fact", "", "seen")
-    states = section.table("CUPTI is", "state", "time", "reached in, ms", *Costs.COLUMNS, title="Nanoseconds. A launch "
-                           "is an empty kernel with its part of a wait for 1,000; by four threads, each launch of "
-                           "one. The first time, the process has not loaded CUPTI before it is attached late.")
+    launch_costs(machine, clock, section, rows, launches)
+    graph_costs(machine, clock, section, rows, launches)
+    survival(machine, clock, section, rows)
+    stuck(machine, clock, section, rows)
+    beside(machine, clock, section, rows)
+    Facts(machine, clock, section, rows, "many", *many)
+    hardware = Facts(machine, clock, section, rows, "hw-trace")
+    section.row(rows, "hw-trace", "cuptiActivityEnableHWTrace", "info", hardware.get("hw_trace"))
+
+
+# --- costs
+
+def launch_costs(machine, clock, section, rows, launches):
+    table = section.table("CUPTI is", "state", "time", "reached in, ms", *Costs.COLUMNS, title="Nanoseconds. A launch "
+                          "is an empty kernel with its part of a wait for 1,000; by four threads, each launch of "
+                          "one. The first time, the process has not loaded CUPTI before it is attached late.")
     bare = None
     for title, options in ORDERS:
         facts = Facts(machine, clock, section, rows, "idle", *options, *launches, title=title)
         costs = costs_of(facts)
         for (time, state), cost in costs.items():
-            section.row(states, title, state, time, f"{cost.reached_ms:.1f}", *[f"{v:.0f}" for v in cost.values])
+            section.row(table, title, state, time, f"{cost.reached_ms:.1f}", *[f"{v:.0f}" for v in cost.values])
         bare = bare or bare_of(costs)
         for question, state in (("idle-off", SWITCHED_OFF), ("idle-finalized", FINALIZED)):
             remains(section, question, title, costs, state, bare, facts)
         right(section, title, facts, "attached_again")
+
+
+def graph_costs(machine, clock, section, rows, launches):
+    """Not after cuptiFinalize, which a graph may not survive."""
+    table = section.table("CUPTI is", "state", "reached in, ms", "graph launch call", "node",
+                          title=f"Nanoseconds, of a graph of {GRAPH_NODES} kernels.")
+    for title, options in ORDERS:
+        facts = Facts(machine, clock, section, rows, "idle-graphs", *options, *launches, title=f"{title}, graphs")
+        for name, text in facts.values.items():
+            if name.startswith(GRAPHS):
+                reached_ms, call_ns, graph_ns = (float(word) for word in text.split())
+                section.row(table, title, name[len(GRAPHS):], f"{reached_ms:.1f}", f"{call_ns:.0f}",
+                            f"{graph_ns / GRAPH_NODES:.0f}")
         right(section, f"{title}, graphs", facts, "graphs_again")
-    beside(machine, clock, section, rows)
-    Facts(machine, clock, section, rows, "many", *many)
-    hardware = Facts(machine, clock, section, rows, "hw-trace")
-    section.row(rows, "hw-trace", "cuptiActivityEnableHWTrace", "info", hardware.get("hw_trace"))
 
 
 def costs_of(facts):
@@ -88,6 +118,39 @@ def right(section, title, facts, key):
         section.answer("idle-again", title, said[len(NOT_ASKED):], False)
     else:
         section.answer("idle-again", title, "all right" if said == "1" else "not all right", said == "1")
+
+
+# --- graphs, correlation ids, other threads
+
+def survival(machine, clock, section, rows):
+    """A crash is an answer, too."""
+    for title, options in SURVIVAL:
+        facts = Facts(machine, clock, section, rows, "survival", "--in-callback", *options, title=f"a graph {title}")
+        said = facts.get("graph_survives")
+        if not said.startswith(NOT_ASKED):
+            section.answer("graph-after-finalize", title, said, said == "yes")
+        elif facts.ended.status == 124 or facts.ended.status > 128:
+            section.answer("graph-after-finalize", title, f"the process {facts.ended.how()}", False)
+        else:
+            section.ask_not("graph-after-finalize", f"{title}: {said[len(NOT_ASKED):]}")
+
+
+def stuck(machine, clock, section, rows):
+    """Threads whose correlation ids repeat."""
+    cudart = machine.place_of("libcudart.so.13")
+    for question, launches, switched in STUCK:
+        title = f"launches of the {launches}, {switched if switched == 'kinds' else f'callbacks of the {switched}'}"
+        if launches == "runtime" and not cudart:
+            section.ask_not(question, f"{title}: no shared CUDA runtime")
+            continue
+        options = ["--switch", switched] + (["--cudart", cudart] if launches == "runtime" else [])
+        facts = Facts(machine, clock, section, rows, "stuck", *options, title=title)
+        threads = facts.get("stuck_threads")
+        if threads.startswith(NOT_ASKED):
+            section.ask_not(question, f"{title}: {threads[len(NOT_ASKED):]}")
+        else:
+            said = "none" if threads == "0" else f"{threads} of {THREADS}, {facts.get('stuck_launches')} launches"
+            section.answer(question, title, said, threads == "0")
 
 
 def beside(machine, clock, section, rows):

@@ -85,11 +85,13 @@ struct facts_options {
 	bool both_domains;  /* callbacks of the runtime API, too, and of every function; else of launches of the driver
 			       API, which is what kerncast asks for */
 	size_t buffer_bytes;
-	int kernels, nodes;         /* of a stream; of a graph */
-	int launches;               /* that are timed; 0: as many as the part takes */
-	bool in_callback;           /* cuptiFinalize is called at the exit of a driver call */
-	bool early;                 /* CUPTI is attached before there is a context */
-	uint64_t short_ns, long_ns; /* how long kernels of `delivery` keep the device busy */
+	int kernels, nodes;          /* of a stream; of a graph */
+	int launches;                /* that are timed; 0: as many as the part takes */
+	bool in_callback;            /* cuptiFinalize is called at the exit of a driver call */
+	bool early;                  /* CUPTI is attached before there is a context */
+	bool instantiated, launched; /* with CUPTI attached: the graph of `survival` */
+	const char *switched;        /* what `stuck` switches off and on: "driver", "runtime", "kinds" */
+	uint64_t short_ns, long_ns;  /* how long kernels of `delivery` keep the device busy */
 };
 
 struct facts_call {
@@ -179,6 +181,8 @@ extern const char facts_ptx_dependent[]; /* facts_dependent (the same): lets the
 CUfunction facts_function(const char *name);
 void facts_launch(CUfunction function, CUstream stream, unsigned grid, unsigned block, uint64_t ns);
 CUstream facts_stream(void);
+/* A graph of a chain of empty kernels, captured and instantiated. */
+CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes);
 
 /* The parts; the options are documented where they are parsed. */
 void facts_addresses(const struct facts_options *options);
@@ -192,6 +196,9 @@ void facts_capture(const struct facts_options *options);
 void facts_graph_cost(const struct facts_options *options);
 void facts_dependent(const struct facts_options *options);
 void facts_idle(const struct facts_options *options);
+void facts_idle_graphs(const struct facts_options *options);
+void facts_survival(const struct facts_options *options);
+void facts_stuck(const struct facts_options *options);
 void facts_reattach(const struct facts_options *options);
 void facts_many(const struct facts_options *options);
 void facts_hw_trace(const struct facts_options *options);

@@ -141,3 +141,16 @@ CUstream facts_stream(void)
 	FACTS_CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
 	return stream;
 }
+
+CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes)
+{
+	CUgraphExec executable;
+	CUgraph graph;
+
+	FACTS_CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	for (int i = 0; i < nodes; i++)
+		facts_launch(function, stream, 1, 32, 0);
+	FACTS_CALL(cuStreamEndCapture, stream, &graph);
+	FACTS_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0);
+	return executable;
+}

@@ -2,6 +2,9 @@
  * What each state of CUPTI costs a launch, switched on step by step and off again, and what the records are worth
  * once it is attached again. All in one process, twice, so that a drift is seen. With --early CUPTI is attached before
  * there is a context, as by kerncast: the first time begins with everything on.
+ *
+ * The same of a graph is a part of its own, and ends before cuptiFinalize: a graph that CUPTI has seen may not survive
+ * that (facts_survival.c). With CUPTI attached again it is another graph.
  */
 #include "facts_window.h"
 
@@ -30,14 +33,13 @@ static struct {
 	int launches;
 	int64_t *calls_ns;
 	pthread_barrier_t barrier;
-	int again_right, graphs_right; /* times that all records were, once CUPTI was attached again */
+	int again_right; /* times that all records were, once CUPTI was attached again */
 } idle;
 
 struct figures {
 	double median_ns, high_ns; /* of a launch call */
 	double each_ns;            /* a launch, waits included */
 	double threads_ns;         /* the same, of each of several threads */
-	double graph_ns, graph_each_ns;
 };
 
 /* Launches, in groups that are waited for. calls_ns: how long each call took, or NULL. Returns the time of each. */
@@ -92,21 +94,6 @@ static double by_threads(void)
 	return sum_ns / THREADS;
 }
 
-static void graphs(struct figures *f)
-{
-	int64_t calls_ns[GRAPH_LAUNCHES], begin = facts_now_ns();
-
-	for (int i = 0; i < GRAPH_LAUNCHES; i++) {
-		int64_t called = facts_now_ns();
-
-		FACTS_CALL(cuGraphLaunch, idle.graph, idle.streams[0]);
-		calls_ns[i] = facts_now_ns() - called;
-		FACTS_CALL(cuStreamSynchronize, idle.streams[0]);
-	}
-	f->graph_each_ns = (double)(facts_now_ns() - begin) / GRAPH_LAUNCHES;
-	f->graph_ns = (double)facts_quantile(calls_ns, GRAPH_LAUNCHES, 0.5);
-}
-
 static struct figures measure(void)
 {
 	struct figures f;
@@ -115,21 +102,7 @@ static struct figures measure(void)
 	f.median_ns = (double)facts_quantile(idle.calls_ns, idle.launches, 0.5);
 	f.high_ns = (double)facts_quantile(idle.calls_ns, idle.launches, 0.99);
 	f.threads_ns = by_threads();
-	graphs(&f);
 	return f;
-}
-
-static CUgraphExec captured(void)
-{
-	CUgraphExec executable;
-	CUgraph graph;
-
-	FACTS_CALL(cuStreamBeginCapture_v2, idle.streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL);
-	for (int i = 0; i < NODES; i++)
-		facts_launch(idle.function, idle.streams[0], 1, 32, 0);
-	FACTS_CALL(cuStreamEndCapture, idle.streams[0], &graph);
-	FACTS_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0);
-	return executable;
 }
 
 /* States: what is done to come to each from the one before. */
@@ -200,28 +173,32 @@ static const struct {
     {"subscribed", subscribed, false},
     {"callbacks on", callbacks_on, false},
     {"kinds on", kinds_on, true},
-    {"kinds off", kinds_off, false},
-    {"callbacks off", callbacks_off, false}, /* as kerncast rests between two windows */
+    {"kinds off", kinds_off, false}, /* as kerncast rests between two windows */
+    {"callbacks off", callbacks_off, false},
     {"graph callback off", clones_off, false},
     {"unsubscribed", unsubscribed, false},
     {"finalized", finalized, false},
     {"attached again", attached_again, true},
 };
-enum { STATES = sizeof(states) / sizeof(*states), KINDS_ON = 4 };
+enum { STATES = sizeof(states) / sizeof(*states), KINDS_ON = 4, UNSUBSCRIBED = 8 };
+
+/* Returns how long it took, in milliseconds. */
+static double reach(int state)
+{
+	int64_t begin = facts_now_ns();
+
+	states[state].reach();
+	return (double)(facts_now_ns() - begin) / 1e6;
+}
 
 static void one_state(int pass, int state)
 {
-	int64_t begin = facts_now_ns();
-	double ms;
-	struct figures f;
+	double ms = reach(state);
+	struct figures f = measure();
 	char name[64];
 
-	states[state].reach();
-	ms = (double)(facts_now_ns() - begin) / 1e6;
-	f = measure();
 	snprintf(name, sizeof(name), "state %d %s", pass, states[state].name);
-	facts_value(name, "%.2f %.0f %.0f %.0f %.0f %.0f %.0f", ms, f.median_ns, f.high_ns, f.each_ns, f.threads_ns,
-		    f.graph_ns, f.graph_each_ns);
+	facts_value(name, "%.2f %.0f %.0f %.0f %.0f", ms, f.median_ns, f.high_ns, f.each_ns, f.threads_ns);
 }
 
 static void collect(void)
@@ -231,35 +208,15 @@ static void collect(void)
 	facts_window_read();
 }
 
-/* How many records came of all that was measured: that of a graph whose nodes CUPTI has not seen, too. */
+/* How many records came of all that was measured. */
 static void count_records(int pass, int state)
 {
-	int launches = idle.launches + idle.launches / THREADS * THREADS;
 	char name[64];
 
 	collect();
 	snprintf(name, sizeof(name), "records, %s, time %d", states[state].name, pass);
-	facts_say(name, -1, "%d; %d launches, and %d of a graph of %d kernels, which has been instantiated %s",
-		  facts_seen_count(), launches, GRAPH_LAUNCHES, NODES,
-		  idle.options->early ? "with CUPTI attached" : "before CUPTI was attached");
+	facts_say(name, -1, "%d; %d launches", facts_seen_count(), idle.launches + idle.launches / THREADS * THREADS);
 	facts_seen_forget();
-}
-
-/* Records of the graph's kernels that have the id of its launch. */
-static int judge_graph(void)
-{
-	uint32_t ids[JUDGED_GRAPHS];
-	int right = 0;
-
-	for (int i = 0; i < JUDGED_GRAPHS; i++) {
-		facts_correlation = 0;
-		FACTS_CALL(cuGraphLaunch, idle.graph, idle.streams[0]);
-		ids[i] = facts_correlation;
-	}
-	collect();
-	for (int i = 0; i < JUDGED_GRAPHS; i++)
-		right += ids[i] ? facts_seen_with(ids[i]) : 0;
-	return right;
 }
 
 static void judge_state(int pass, int state)
@@ -267,27 +224,21 @@ static void judge_state(int pass, int state)
 	struct facts_launch launches[JUDGED];
 	struct facts_judged judged = {0};
 	char name[64];
-	int right;
 
 	for (int i = 0; i < JUDGED; i++)
 		facts_launch_noted(idle.function, idle.streams[0], 1 + i % FACTS_GRIDS, &launches[i]);
 	collect();
 	facts_judge(&judged, launches, JUDGED);
 	facts_seen_forget();
-	right = judge_graph();
 	snprintf(name, sizeof(name), "right or wrong, %s, time %d", states[state].name, pass);
 	facts_say_judged(name, &judged);
-	snprintf(name, sizeof(name), "graphs, %s, time %d", states[state].name, pass);
-	facts_say(name, -1, "%d of %d records have their launch's id", right, JUDGED_GRAPHS * NODES);
-	facts_seen_forget();
-	if (state == STATES - 1) {
+	if (state == STATES - 1)
 		idle.again_right += facts_all_right(&judged);
-		idle.graphs_right += right == JUDGED_GRAPHS * NODES;
-	}
 }
 
 static void prepare(const struct facts_options *options)
 {
+	alarm(LIMIT_S);
 	idle.options = options;
 	idle.launches = options->launches ? options->launches : LAUNCHES;
 	idle.calls_ns = calloc((size_t)idle.launches, sizeof(*idle.calls_ns));
@@ -300,16 +251,14 @@ static void prepare(const struct facts_options *options)
 	idle.function = facts_function("facts_first");
 	for (int i = 0; i < THREADS; i++)
 		idle.streams[i] = facts_stream();
-	idle.graph = captured();
-	measure(); /* the device's clocks rise, code is loaded: not counted */
-	if (options->early)
-		count_records(0, KINDS_ON);
 }
 
 void facts_idle(const struct facts_options *options)
 {
-	alarm(LIMIT_S);
 	prepare(options);
+	measure(); /* the device's clocks rise, code is loaded: not counted */
+	if (options->early)
+		count_records(0, KINDS_ON);
 	for (int pass = 1; pass <= PASSES; pass++)
 		for (int state = options->early && pass == 1 ? KINDS_ON : 0; state < STATES; state++) {
 			one_state(pass, state);
@@ -320,5 +269,95 @@ void facts_idle(const struct facts_options *options)
 		}
 	facts_window_kinds(false);
 	facts_value("attached_again", "%d", idle.again_right == PASSES);
-	facts_value("graphs_again", "%d", idle.graphs_right == PASSES);
+}
+
+/* Graphs */
+
+static void measure_graph(CUgraphExec graph, int64_t *call_ns, double *each_ns)
+{
+	int64_t calls_ns[GRAPH_LAUNCHES], begin = facts_now_ns();
+
+	for (int i = 0; i < GRAPH_LAUNCHES; i++) {
+		int64_t called = facts_now_ns();
+
+		FACTS_CALL(cuGraphLaunch, graph, idle.streams[0]);
+		calls_ns[i] = facts_now_ns() - called;
+		FACTS_CALL(cuStreamSynchronize, idle.streams[0]);
+	}
+	*each_ns = (double)(facts_now_ns() - begin) / GRAPH_LAUNCHES;
+	*call_ns = facts_quantile(calls_ns, GRAPH_LAUNCHES, 0.5);
+}
+
+/* Whether the records of the graph's kernels have the ids of its launches. */
+static bool judge_graph(CUgraphExec graph, int state)
+{
+	uint32_t ids[JUDGED_GRAPHS];
+	int right = 0;
+	char name[64];
+
+	facts_seen_forget();
+	facts_launch(idle.function, idle.streams[0], 1, 32, 0); /* whose id they must not have */
+	for (int i = 0; i < JUDGED_GRAPHS; i++) {
+		facts_correlation = 0;
+		FACTS_CALL(cuGraphLaunch, graph, idle.streams[0]);
+		ids[i] = facts_correlation;
+	}
+	collect();
+	for (int i = 0; i < JUDGED_GRAPHS; i++)
+		right += ids[i] ? facts_seen_with(ids[i]) : 0;
+	snprintf(name, sizeof(name), "graphs, %s", states[state].name);
+	facts_say(name, -1, "%d of %d records have their launch's id", right, JUDGED_GRAPHS * NODES);
+	facts_seen_forget();
+	return right == JUDGED_GRAPHS * NODES;
+}
+
+/* How many records came of a graph that has been instantiated before CUPTI was attached, or with it. */
+static void count_graph_records(int state)
+{
+	char name[64];
+
+	collect();
+	snprintf(name, sizeof(name), "records of graphs, %s", states[state].name);
+	facts_say(name, -1, "%d; %d launches of a graph of %d kernels, which has been instantiated %s",
+		  facts_seen_count(), GRAPH_LAUNCHES, NODES,
+		  idle.options->early ? "with CUPTI attached" : "before CUPTI was attached");
+	facts_seen_forget();
+}
+
+static void one_graph_state(CUgraphExec graph, int state)
+{
+	double ms = reach(state), each_ns;
+	int64_t call_ns;
+	char name[64];
+
+	measure_graph(graph, &call_ns, &each_ns);
+	snprintf(name, sizeof(name), "graphs %s", states[state].name);
+	facts_value(name, "%.2f %lld %.0f", ms, (long long)call_ns, each_ns);
+	if (!states[state].records)
+		return;
+	count_graph_records(state);
+	judge_graph(graph, state);
+}
+
+void facts_idle_graphs(const struct facts_options *options)
+{
+	CUgraphExec graph;
+	int64_t call_ns;
+	double each_ns;
+
+	prepare(options);
+	graph = facts_captured(idle.function, idle.streams[0], NODES);
+	launch_many(idle.streams[0], idle.launches, NULL);
+	measure_graph(graph, &call_ns, &each_ns); /* not counted, either */
+	if (options->early)
+		collect();
+	facts_seen_forget();
+	for (int state = options->early ? KINDS_ON : 0; state <= UNSUBSCRIBED; state++)
+		one_graph_state(graph, state);
+	FACTS_CALL(cuGraphExecDestroy, graph);
+	finalized();
+	attached_again();
+	graph = facts_captured(idle.function, idle.streams[0], NODES);
+	facts_value("graphs_again", "%d", judge_graph(graph, STATES - 1));
+	facts_window_kinds(false);
 }

@@ -29,6 +29,11 @@ static const struct {
     {"graph-cost", facts_graph_cost, "instantiating and launching a graph of --nodes kernels"},
     {"dependent", facts_dependent, "programmatic dependent launch: kernels of one stream that overlap"},
     {"idle", facts_idle, "what a launch costs with CUPTI switched on step by step, and off again"},
+    {"idle-graphs", facts_idle_graphs, "the same of a graph, as far as CUPTI is unsubscribed; and attached again"},
+    {"survival", facts_survival,
+     "a graph launched after cuptiFinalize, --instantiated or --launched with CUPTI attached, or neither"},
+    {"stuck", facts_stuck,
+     "threads whose correlation ids repeat, while callbacks or kinds (--switch) are switched off and on (--cudart)"},
     {"reattach", facts_reattach, "CUPTI attached and detached while other threads launch"},
     {"many", facts_many, "many launches with records: memory of the GPU, and whether records are right"},
     {"hw-trace", facts_hw_trace, "records that the hardware makes: what cuptiActivityEnableHWTrace answers"},
@@ -120,10 +125,11 @@ static uint64_t number(const char *text, uint64_t least, const char *program)
 static void parse(struct facts_options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"domains", 1, NULL, 'd'}, {"cupti", 1, NULL, 'c'},       {"cudart", 1, NULL, 'r'},
-	    {"buffer", 1, NULL, 'b'},  {"kernels", 1, NULL, 'k'},     {"short-us", 1, NULL, 's'},
-	    {"long-ms", 1, NULL, 'l'}, {"nodes", 1, NULL, 'n'},       {"launches", 1, NULL, 'm'},
-	    {"early", 0, NULL, 'e'},   {"in-callback", 0, NULL, 'i'}, {NULL, 0, NULL, 0},
+	    {"domains", 1, NULL, 'd'},  {"cupti", 1, NULL, 'c'},       {"cudart", 1, NULL, 'r'},
+	    {"buffer", 1, NULL, 'b'},   {"kernels", 1, NULL, 'k'},     {"short-us", 1, NULL, 's'},
+	    {"long-ms", 1, NULL, 'l'},  {"nodes", 1, NULL, 'n'},       {"launches", 1, NULL, 'm'},
+	    {"early", 0, NULL, 'e'},    {"in-callback", 0, NULL, 'i'}, {"instantiated", 0, NULL, 'I'},
+	    {"launched", 0, NULL, 'L'}, {"switch", 1, NULL, 'w'},      {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -164,6 +170,18 @@ static void parse(struct facts_options *o, int argc, char **argv)
 		case 'i':
 			o->in_callback = true;
 			break;
+		case 'I':
+			o->instantiated = true;
+			break;
+		case 'L':
+			o->launched = true;
+			break;
+		case 'w':
+			o->switched = optarg;
+			if (strcmp(optarg, "driver") != 0 && strcmp(optarg, "runtime") != 0 &&
+			    strcmp(optarg, "kinds") != 0)
+				usage(argv[0]);
+			break;
 		default:
 			usage(argv[0]);
 		}
@@ -171,8 +189,12 @@ static void parse(struct facts_options *o, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct facts_options options = {
-	    .buffer_bytes = 1 << 20, .kernels = 20, .short_ns = 5000000, .long_ns = 2000000000, .nodes = 2000};
+	struct facts_options options = {.buffer_bytes = 1 << 20,
+					.kernels = 20,
+					.short_ns = 5000000,
+					.long_ns = 2000000000,
+					.nodes = 2000,
+					.switched = "driver"};
 
 	parse(&options, argc, argv);
 	if (optind + 1 != argc)

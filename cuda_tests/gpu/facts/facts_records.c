@@ -1,7 +1,6 @@
-/* Launches, callbacks and records: of the driver API, and of a CUDA runtime above it. */
+/* Launches, callbacks and records of the driver API. */
 #include "facts.h"
 
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,91 +163,13 @@ static void subscribers(void)
 		facts_cupti.cuptiUnsubscribe(other);
 }
 
-static void start(const struct facts_options *options)
+void facts_records(const struct facts_options *options)
 {
 	facts_driver_start();
 	facts_attach(options);
 	facts_context();
-}
-
-void facts_records(const struct facts_options *options)
-{
-	start(options);
 	facts_versions(options);
 	correlation();
 	concurrency();
 	subscribers();
-}
-
-/* A launch of the runtime, inside which the driver's stands. */
-
-struct runtime {
-	__typeof__(&cudaLibraryLoadData) load;
-	__typeof__(&cudaLibraryGetKernel) get_kernel;
-	__typeof__(&cudaGetErrorName) error_name;
-	cudaError_t (*launch)(const void *, dim3, dim3, void **, size_t, cudaStream_t);
-};
-
-static bool runtime_open(struct runtime *r, const char *path)
-{
-	void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-	if (!handle)
-		return false;
-	*(void **)&r->load = dlsym(handle, "cudaLibraryLoadData");
-	*(void **)&r->get_kernel = dlsym(handle, "cudaLibraryGetKernel");
-	*(void **)&r->error_name = dlsym(handle, "cudaGetErrorName");
-	*(void **)&r->launch = dlsym(handle, "cudaLaunchKernel");
-	return r->load && r->get_kernel && r->launch && r->error_name;
-}
-
-static const char *whose(uint32_t id, bool both)
-{
-	bool driver = facts_call_of(false, id), runtime = facts_call_of(true, id);
-
-	if (driver)
-		return runtime ? "driver and runtime" : "driver";
-	return runtime ? "runtime" : both ? "neither" : "not the driver";
-}
-
-static void runtime_launch(const struct runtime *r, const struct facts_options *options)
-{
-	uint64_t ns = 1000;
-	void *arguments[] = {&ns};
-	cudaLibrary_t library;
-	cudaKernel_t kernel;
-	dim3 grid = {7, 1, 1}, block = {32, 1, 1};
-	cudaError_t error = r->load(&library, facts_ptx, NULL, NULL, 0, NULL, NULL, 0);
-	const char *owner;
-
-	if (!error)
-		error = r->get_kernel(&kernel, library, "facts_first");
-	if (!error)
-		error = r->launch((const void *)kernel, grid, block, arguments, 0, NULL);
-	if (error) { /* a runtime newer than the driver, for one */
-		facts_value("runtime_launch_id", "not asked: the runtime answers %s", r->error_name(error));
-		return;
-	}
-	if (facts_collect() != 1)
-		facts_give_up("one record for one launch of the runtime",
-			      facts_cupti.record_count ? "several" : "none");
-	owner = whose(facts_cupti.records[0].correlation, options->both_domains);
-	facts_say("whose correlation id the record of a runtime launch has", -1, "%s (record %u)", owner,
-		  facts_cupti.records[0].correlation);
-	for (int i = 0; i < facts_cupti.call_count; i++)
-		facts_say("a launch callback", -1, "%s, id %u, %s", facts_cupti.calls[i].runtime ? "runtime" : "driver",
-			  facts_cupti.calls[i].correlation, facts_cupti.calls[i].function);
-	facts_value("runtime_launch_id", "%s", owner);
-}
-
-void facts_runtime(const struct facts_options *options)
-{
-	struct runtime runtime;
-
-	if (!runtime_open(&runtime, options->cudart)) {
-		facts_value("runtime_launch_id", "not asked: no shared CUDA runtime with cudaLibraryLoadData");
-		return;
-	}
-	start(options);
-	runtime_launch(&runtime, options);
 }

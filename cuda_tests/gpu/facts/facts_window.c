@@ -242,6 +242,18 @@ void facts_window_clones(bool on)
 	pthread_mutex_unlock(&window.control);
 }
 
+void facts_window_runtime_callbacks(bool on)
+{
+	static const CUpti_CallbackId calls[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+						 CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000};
+
+	pthread_mutex_lock(&window.control);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		FACTS_CUPTI_CALL(cuptiEnableCallback, on, facts_cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
+				 calls[i]);
+	pthread_mutex_unlock(&window.control);
+}
+
 void facts_window_kinds(bool on)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -329,6 +341,16 @@ static int seen_by_id(const void *a, const void *b)
 	return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
+void facts_seen_sort(void)
+{
+	qsort(seen, (size_t)seen_count, sizeof(*seen), seen_by_id);
+}
+
+const struct facts_seen *facts_seen_at(int index)
+{
+	return &seen[index];
+}
+
 static int launch_by_id(const void *a, const void *b)
 {
 	const struct facts_launch *x = a, *y = b;
@@ -358,7 +380,7 @@ void facts_judge(struct facts_judged *judged, struct facts_launch *launches, int
 	int r = 0;
 
 	qsort(launches, (size_t)count, sizeof(*launches), launch_by_id);
-	qsort(seen, (size_t)seen_count, sizeof(*seen), seen_by_id);
+	facts_seen_sort();
 	judged->launches += count;
 	for (int i = 0; i < count; i++) {
 		int begin;

@@ -49,6 +49,8 @@ void facts_window_subscribe(const struct facts_options *options);
 /* The callbacks that tell the ids of launches and copies; those of cloned graph nodes. */
 void facts_window_callbacks(bool on);
 void facts_window_clones(bool on);
+/* Those of launches by the runtime, which tell nothing. */
+void facts_window_runtime_callbacks(bool on);
 /* Records of kernels, copies and memsets. Off: what is still with CUPTI is forced out. */
 void facts_window_kinds(bool on);
 void facts_window_unsubscribe(void);
@@ -63,6 +65,9 @@ CUptiResult facts_window_detach(bool in_callback);
 void facts_window_read(void);
 int facts_seen_count(void);
 int facts_seen_with(uint32_t correlation);
+/* Sorts what was seen by id; the one at index. */
+void facts_seen_sort(void);
+const struct facts_seen *facts_seen_at(int index);
 void facts_seen_forget(void);
 /* Joins launches with what was seen, and adds to judged. Both are sorted by id. */
 void facts_judge(struct facts_judged *judged, struct facts_launch *launches, int count);
