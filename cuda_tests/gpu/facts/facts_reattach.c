@@ -167,6 +167,20 @@ static void most(int64_t *longest, int64_t ns)
 	*longest = ns > *longest ? ns : *longest;
 }
 
+/* All records: a buffer is not returned while a kernel of it runs, so nobody launches meanwhile. */
+static void deliver(void)
+{
+	for (int i = 0; i < OTHERS; i++)
+		hold(&others[i]);
+	FACTS_CALL(cuCtxSynchronize);
+	for (int i = 0; i < 2; i++) {
+		FACTS_CUPTI_CALL(cuptiActivityFlushAll, 0);
+		pause_ns(DELIVERY_NS);
+	}
+	for (int i = 0; i < OTHERS; i++)
+		pthread_mutex_unlock(&others[i].lock);
+}
+
 static void window(struct facts_judged *own, struct facts_judged *theirs, CUstream stream)
 {
 	static struct facts_launch launches[LAUNCHES];
@@ -175,16 +189,35 @@ static void window(struct facts_judged *own, struct facts_judged *theirs, CUstre
 		facts_launch_noted(function, stream, 1 + i % FACTS_GRIDS, &launches[i]);
 	pause_ns(WINDOW_NS);
 	note_others(false);
-	FACTS_CALL(cuCtxSynchronize);
-	for (int i = 0; i < 2; i++) {
-		FACTS_CUPTI_CALL(cuptiActivityFlushAll, 0);
-		pause_ns(DELIVERY_NS);
-	}
+	deliver();
 	facts_window_read();
 	facts_judge(own, launches, LAUNCHES);
 	for (int i = 0; i < OTHERS; i++)
 		facts_judge(theirs, others[i].launches, others[i].count);
 	facts_seen_forget();
+}
+
+static int64_t calls_of(struct other *o)
+{
+	int64_t calls;
+
+	hold(o);
+	calls = o->calls;
+	pthread_mutex_unlock(&o->lock);
+	return calls;
+}
+
+/* Each of the others launches meanwhile. */
+static void detached(void)
+{
+	int64_t before[OTHERS];
+
+	for (int i = 0; i < OTHERS; i++)
+		before[i] = calls_of(&others[i]);
+	pause_ns(DETACHED_NS);
+	for (int i = 0; i < OTHERS; i++)
+		while (calls_of(&others[i]) == before[i])
+			pause_ns(DETACHED_NS / 10);
 }
 
 static void one_round(const struct facts_options *options, struct phases *p, struct facts_judged *own,
@@ -206,7 +239,7 @@ static void one_round(const struct facts_options *options, struct phases *p, str
 	most(&p->held_detach_ns, longest_ns());
 	facts_check_cupti(result, "cuptiFinalize");
 	facts_seen_forget();
-	pause_ns(DETACHED_NS);
+	detached();
 	p->rounds++;
 	facts_value("rounds", "%d", p->rounds); /* known of a process that ends in the next one */
 }
