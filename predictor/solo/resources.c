@@ -121,7 +121,9 @@ static struct operations operations_of(const struct kc_counts *counts)
 /* Bytes of the launch at each level. */
 struct traffic {
 	double l1;     /* sectors of all requests */
-	double l2;     /* of these, at most what the threads asked for: next to it lies what the warp accesses next */
+	double missed; /* of these, at most what the threads asked for: next to it lies what the warp accesses next */
+	double l2;     /* of stores all sectors: L1 writes through, as global data is coherent in L2 (PTX ISA, cache
+			  operators) */
 	double device; /* at most what differs */
 };
 
@@ -134,15 +136,24 @@ static double distinct(const struct kc_counts *counts, double known, double requ
 	return known > 0 ? known : requested;
 }
 
+/* 0: lanes at unknown addresses are counted with a sector each. */
+static int are_sectors_known(const struct kc_counts *counts)
+{
+	return counts->exact || (counts->sampled && !counts->assumed);
+}
+
 static struct traffic traffic_of(const struct kc_counts *counts)
 {
 	const double *n = counts->of;
 	double loaded = counts->threads * n[KC_COUNT_OF_BYTES_LOADED],
 	       stored = counts->threads * n[KC_COUNT_OF_BYTES_STORED];
+	double requested = loaded + stored;
 	struct traffic t = {.l1 = counts->threads * n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES};
 
-	t.l2 = loaded + stored > 0 ? fmin(t.l1, loaded + stored) : t.l1;
-	t.device = t.l2;
+	t.missed = requested > 0 ? fmin(t.l1, requested) : t.l1;
+	t.l2 = t.device = t.missed;
+	if (t.missed < t.l1 && are_sectors_known(counts))
+		t.l2 += stored * (t.l1 / requested - 1);
 	if (counts->distinct_loaded_bytes > 0 || counts->distinct_stored_bytes > 0)
 		t.device = fmin(t.l1, distinct(counts, counts->distinct_loaded_bytes, loaded) +
 					  distinct(counts, counts->distinct_stored_bytes, stored));
@@ -225,7 +236,7 @@ static double latency_ns(const struct kc_work *work, const struct kc_counts *cou
 	/* Of basic blocks that it executes: of its branches the last one is the return. */
 	double blocks = n[KC_COUNT_OF_CONTROL] - 1, barriers = n[KC_COUNT_OF_BARRIERS];
 	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
-	double past_l1 = traffic->l1 > 0 ? traffic->l2 / traffic->l1 : 1;
+	double past_l1 = traffic->l1 > 0 ? traffic->missed / traffic->l1 : 1;
 	double past_l2 = traffic->l1 > 0 ? traffic->device / traffic->l1 : 1;
 	double load = L1_CYCLES + past_l1 * (L2_CYCLES - L1_CYCLES) + past_l2 * (DEVICE_MEMORY_CYCLES - L2_CYCLES);
 	double chain = ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +

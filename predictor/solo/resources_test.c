@@ -141,7 +141,7 @@ static void memory(void **state)
 	assert_int_equal(t.limit, KC_RESOURCE_DRAM);
 }
 
-/* Every thread loads a sector of its own for 4 bytes: L1 moves 40 MB; what else is in a sector is asked for later. */
+/* Every thread accesses sectors of its own for 8 bytes: L1 moves 40 MB; what else is in them is asked for later. */
 static void scattered_bytes_stay_near(void **state)
 {
 	struct kc_counts counts = copies();
@@ -153,6 +153,26 @@ static void scattered_bytes_stay_near(void **state)
 	assert_float_equal(t.ns[KC_RESOURCE_L1], 40e6 / 128 / 10, 1e-6);
 	assert_float_equal(t.ns[KC_RESOURCE_L2], 8e6 / 32 / 10, 1e-6);
 	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 8e6 / 92, 1e-3);
+}
+
+/* Where sectors are counted and not assumed, half of the 40 MB are stored, and go on to L2, whatever is asked for
+ * later: 20 MB and the 4 that are loaded. */
+static void scattered_stores_write_through(void **state)
+{
+	struct kc_counts counts = copies();
+	struct kc_resource_times t;
+
+	(void)state;
+	counts.of[KC_COUNT_OF_SECTORS] = 1.25;
+	counts.exact = 1;
+	t = times_of(10000, 100, counts);
+	assert_float_equal(t.ns[KC_RESOURCE_L2], 24e6 / 32 / 10, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_DRAM], 8e6 / 92, 1e-3);
+	counts.exact = 0;
+	counts.sampled = 1;
+	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_L2], 24e6 / 32 / 10, 1e-6);
+	counts.assumed = 1;
+	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_L2], 8e6 / 32 / 10, 1e-6);
 }
 
 /* All blocks load the same 92,000 bytes, and store 4 MB. */
@@ -310,6 +330,7 @@ int main(void)
 	    cmocka_unit_test(a_single_warp_has_a_quarter_of_an_sm),
 	    cmocka_unit_test(memory),
 	    cmocka_unit_test(scattered_bytes_stay_near),
+	    cmocka_unit_test(scattered_stores_write_through),
 	    cmocka_unit_test(bytes_read_before_come_from_l2),
 	    cmocka_unit_test(bytes_at_unknown_addresses),
 	    cmocka_unit_test(measured_bandwidth),
