@@ -30,7 +30,7 @@ int kc_work_count(struct kc_work *work, const struct kc_device *device, const st
 	work->unit_ns = kc__scaled_ns(work->launch_ns, times.total_ns);
 	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
 	work->counted = counts->other_architecture ? 2 : 1;
-	work->counted_half_width = kc_resource_half_width(counts);
+	work->counted_half_width = kc_resource_half_width(counts, &times);
 	*point = counted;
 	return 0;
 }

@@ -71,13 +71,6 @@ const char *kc_resource_key(uint32_t resource)
 	return resource < KC_RESOURCE_COUNT ? keys[resource] : "unknown";
 }
 
-/* Factors of 2.7 and 8, within which 90 % of the launches named above lie, where counts are exact and where they are
- * not (resources_trace_test.c). */
-float kc_resource_half_width(const struct kc_counts *counts)
-{
-	return counts->exact ? 1.0f : 2.1f;
-}
-
 double kc_resource_floor_ns(const struct kc_device *device)
 {
 	/* Kernels of one block that do next to nothing: RTX 3080 by ncu's clock (2.1 µs), H200 by CUPTI's. Others as in
@@ -245,17 +238,39 @@ static double latency_ns(const struct kc_work *work, const struct kc_counts *cou
 	return chain * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
 }
 
-static void join(struct kc_resource_times *times)
+static double sum_of_squares(const struct kc_resource_times *times)
 {
 	double squares = 0;
 
-	times->limit = 0;
-	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++)
 		squares += times->ns[r] * times->ns[r];
+	return squares;
+}
+
+static void join(struct kc_resource_times *times)
+{
+	times->limit = 0;
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++)
 		if (times->ns[r] > times->ns[times->limit])
 			times->limit = r;
-	}
-	times->total_ns = times->floor_ns + sqrt(squares);
+	times->total_ns = times->floor_ns + sqrt(sum_of_squares(times));
+}
+
+/* 90 % of the launches named above lie within these. Where counts are exact and the bandwidth of device memory or L2 is
+ * what a launch takes, its time is known best. */
+#define EXACT_BANDWIDTH_HALF_WIDTH 0.3
+#define EXACT_HALF_WIDTH 0.95
+#define HALF_WIDTH 2.1
+
+float kc_resource_half_width(const struct kc_counts *counts, const struct kc_resource_times *times)
+{
+	const double *ns = times->ns;
+	double bandwidth = ns[KC_RESOURCE_DRAM] * ns[KC_RESOURCE_DRAM] + ns[KC_RESOURCE_L2] * ns[KC_RESOURCE_L2];
+	double squares = sum_of_squares(times), share = squares > 0 ? bandwidth / squares : 0;
+
+	if (!counts->exact)
+		return (float)HALF_WIDTH;
+	return (float)(share * EXACT_BANDWIDTH_HALF_WIDTH + (1 - share) * EXACT_HALF_WIDTH);
 }
 
 int kc_resource_times(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,

@@ -59,8 +59,8 @@ struct kc_resource_times {
 int kc_resource_times(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,
 		      struct kc_resource_times *times);
 
-/* Half width of the 90 % interval in log time, before anything was measured. */
-float kc_resource_half_width(const struct kc_counts *counts);
+/* Half width of the 90 % interval in log time, before anything was measured. times: of these counts. */
+float kc_resource_half_width(const struct kc_counts *counts, const struct kc_resource_times *times);
 
 /* Of a device: as measured (`kerncast calibrate`), or else by its compute capability. */
 double kc_resource_floor_ns(const struct kc_device *device);

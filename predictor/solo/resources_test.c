@@ -320,6 +320,22 @@ static void what_cannot_be_told_is_refused(void **state)
 	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
 }
 
+/* Exact counts: of 3² + 4² = 25, device memory's 16 are 0.64 and the rest 0.36, so half of the logarithm's width is
+ * 0.64 * 0.3 + 0.36 * 0.95 = 0.534. */
+static void intervals(void **state)
+{
+	struct kc_resource_times times = {.ns = {[KC_RESOURCE_FP32] = 300, [KC_RESOURCE_DRAM] = 400}};
+	struct kc_counts exact = {.exact = 1}, assumed = {.assumed = 1};
+
+	(void)state;
+	assert_float_equal(kc_resource_half_width(&exact, &times), 0.534, 1e-6);
+	assert_float_equal(kc_resource_half_width(&assumed, &times), 2.1, 1e-6);
+	times.ns[KC_RESOURCE_FP32] = 0;
+	assert_float_equal(kc_resource_half_width(&exact, &times), 0.3, 1e-6);
+	times.ns[KC_RESOURCE_DRAM] = 0;
+	assert_float_equal(kc_resource_half_width(&exact, &times), 0.95, 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +358,7 @@ int main(void)
 	    cmocka_unit_test(joined),
 	    cmocka_unit_test(floors),
 	    cmocka_unit_test(what_cannot_be_told_is_refused),
+	    cmocka_unit_test(intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,9 +11,10 @@
 static void time_resources(const struct kc_device *device, const struct kc_counts *counts,
 			   struct kc_launch_times *times)
 {
-	double width = exp((double)kc_resource_half_width(counts));
+	double width;
 
 	kc_resource_times(device, &times->work, counts, &times->resources);
+	width = exp((double)kc_resource_half_width(counts, &times->resources));
 	times->low_ns = fmax(times->resources.total_ns / width, times->resources.floor_ns);
 	times->high_ns = times->resources.total_ns * width;
 }
