@@ -293,7 +293,8 @@ extern struct sim sim;
 	}
 
 CUresult sim_usable(void);
-uint32_t sim_correlation(void); /* of the outermost call in progress on this thread */
+uint32_t sim_correlation(void);   /* of the outermost call in progress on this thread */
+unsigned sim_finalizations(void); /* so often cuptiFinalize has been called */
 void sim_notify(const struct simcuda_resource *resource);
 void sim_update_bare(void);
 void sim_evict_init(void);

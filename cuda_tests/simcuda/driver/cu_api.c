@@ -11,13 +11,15 @@ static struct {
 	struct simcuda_sink *_Atomic sink;
 	atomic_uint kinds;
 	atomic_uint correlations;
+	atomic_uint finalizations;
 } api;
 
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint32_t depth;
 	uint32_t correlation; /* of the innermost call */
 	uint32_t outermost;
-	uint32_t kept; /* the id that all calls have; 0: each has its own */
+	uint32_t kept; /* the id that all calls have until CUPTI is finalized; 0: each has its own */
+	unsigned kept_since;
 } nesting;
 
 /* Which id the record of a launch carries, where a runtime call encloses the driver's. */
@@ -72,7 +74,7 @@ void simcuda_api_enter(struct simcuda_call *call)
 	pthread_once(&ids_read, read_ids);
 	call->enclosing = nesting.depth ? nesting.correlation : 0;
 	call->told = call->left_open = 0;
-	if (!sink)
+	if (nesting.kept_since != sim_finalizations())
 		nesting.kept = 0;
 	if (nesting.kept)
 		nesting.correlation = nesting.kept;
@@ -100,12 +102,26 @@ void simcuda_api_leave(struct simcuda_call *call, int result)
 		}
 		sink->api(sink->user, call, 1);
 	}
-	if (call->left_open && ids == IDS_SHARED)
+	if (call->left_open && ids == IDS_SHARED) {
 		nesting.kept = call->correlation;
+		nesting.kept_since = sim_finalizations();
+	}
 	nesting.depth--;
 	nesting.correlation = call->enclosing;
 	if (simcuda_faults()->query_errno && (strstr(call->function, "Get") || strstr(call->function, "Is")))
 		errno = (int)call->cbid;
+}
+
+/* Ids begin at 1 again, as CUPTI 13.0 was seen to do (driver 580, H100). */
+void simcuda_finalized(void)
+{
+	atomic_fetch_add(&api.finalizations, 1);
+	atomic_store(&api.correlations, 0);
+}
+
+unsigned sim_finalizations(void)
+{
+	return atomic_load_explicit(&api.finalizations, memory_order_relaxed);
 }
 
 void simcuda_subscribe(const struct simcuda_sink *sink)

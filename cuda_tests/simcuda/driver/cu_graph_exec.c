@@ -64,16 +64,9 @@ static int has_host(CUgraph graph)
  * CUPTI attached ends in an exception when it is launched afterwards. Seen of CUPTI 13.0 with driver 580 on an H100, of
  * graphs that records had been made of. */
 
-static atomic_uint finalizations;
-
-void simcuda_finalized(void)
-{
-	atomic_fetch_add(&finalizations, 1);
-}
-
 static unsigned attachment(void)
 {
-	return sim_sink() ? atomic_load(&finalizations) + 1 : 0;
+	return sim_sink() ? sim_finalizations() + 1 : 0;
 }
 
 static void note_attachment(CUgraphExec exec)
