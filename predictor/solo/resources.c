@@ -120,19 +120,19 @@ struct traffic {
 	double device; /* at most what differs */
 };
 
-/* Of one direction, where it is not known what differs: all. Lanes with unknown addresses are counted with a sector
- * each, so that more differs than they ask for. */
-static double distinct(const struct kc_counts *counts, double known, double requested)
-{
-	if (!counts->exact && requested > 0 && known > requested)
-		return UNKNOWN_SHARE * requested;
-	return known > 0 ? known : requested;
-}
-
 /* 0: lanes at unknown addresses are counted with a sector each. */
 static int are_sectors_known(const struct kc_counts *counts)
 {
 	return counts->exact || (counts->sampled && !counts->assumed);
+}
+
+/* Of one direction, where it is not known what differs: all. Where lanes with unknown addresses are counted with a
+ * sector each, more differs than they ask for; so it can where only a part of the launch was evaluated. */
+static double distinct(const struct kc_counts *counts, double known, double requested)
+{
+	if (!counts->exact && requested > 0 && known > requested)
+		return are_sectors_known(counts) ? requested : UNKNOWN_SHARE * requested;
+	return known > 0 ? known : requested;
 }
 
 static struct traffic traffic_of(const struct kc_counts *counts)
