@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -267,11 +268,34 @@ static int begin_files(void)
 	return error;
 }
 
+static void *allocate(void *unused)
+{
+	void *volatile memory = malloc(1);
+
+	free(memory);
+	return unused;
+}
+
+/* The C library makes an arena of memory for each thread. Once there are as many as it is told, eight by default, it
+ * reads from /sys how many processors there are, in whichever thread is the next: with ours among them, one of the
+ * application's, whose other threads may close that descriptor and open files. So it does so here, at the third. */
+static void settle_arenas(void *unused)
+{
+	pthread_t thread;
+
+	mallopt(M_ARENA_TEST, 1);
+	allocate(unused);
+	if (kc__make_thread(&thread, allocate, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
 int kc__files_begin(void)
 {
 	int before = take_turn(&files), error = begin_files();
 
 	give_turn(&files, before);
+	if (!error)
+		kc__files_do(settle_arenas, NULL);
 	return error;
 }
 
