@@ -25,10 +25,10 @@ spared() { # HOW N PLACE...
 	spared again 3 "${in_container[@]}"
 }
 
-# The stand-in opens its count inside cuInit, among the program's descriptors.
+# The stand-in opens its count inside cuInit, and its costs, among the program's descriptors.
 spared_from_start() { # PLACE...
 	rm -f kerncast.db*
-	KERNCAST_DB=$PWD/kerncast.db KERNCAST_QUIET=1 KERNCAST_MEASURE=off SIMCUDA_LOG='' "$@" timeout 60 \
+	KERNCAST_DB=$PWD/kerncast.db KERNCAST_QUIET=1 KERNCAST_MEASURE=off SIMCUDA_LOG='' env -u SIMCUDA_COSTS "$@" timeout 60 \
 		"$build/awkward/descriptors" start "$PWD" 500
 	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
 	within "$(sql 'SELECT count(*) FROM launch')" 1 100000000 "rows in launch"
