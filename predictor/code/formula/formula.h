@@ -18,7 +18,7 @@
 #ifndef KC_FORMULA_H
 #define KC_FORMULA_H
 
-#include "cfg.h"
+#include "predictor/code/flow/cfg.h"
 #include "predictor/code/counts.h"
 #include "predictor/code/ptx/ptx.h"
 

@@ -18,7 +18,7 @@
 #ifndef KC_LOCAL_CELLS_H
 #define KC_LOCAL_CELLS_H
 
-#include "cfg.h"
+#include "predictor/code/flow/cfg.h"
 
 #define KC_NO_CELL UINT32_MAX
 /* Limits of a variable that is followed: cells; and elements of an array with an index that is no constant. */
