@@ -98,8 +98,8 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
 		kc__correlation_driver_call(call->correlationId);
 }
 
-/* Those that tell the ids of launches and transfers. Returns how many CUPTI knows. */
-static int enable_call_callbacks(bool transfers)
+/* Those that tell the ids of launches and transfers, and of copied nodes. Returns how many of launches CUPTI knows. */
+static int enable_callbacks(bool transfers)
 {
 #define CALLBACK_ID(symbol, name, version, twin) CUPTI_DRIVER_TRACE_CBID_##symbol,
 	static const CUpti_CallbackId launches[] = {KC_HOOKS_LAUNCH(CALLBACK_ID) CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
@@ -114,14 +114,9 @@ static int enable_call_callbacks(bool transfers)
 						     launches[i]) == CUPTI_SUCCESS;
 	for (size_t i = 0; transfers && i < sizeof(copies) / sizeof(*copies); i++)
 		kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, copies[i]);
-	return set;
-}
-
-static int enable_callbacks(bool transfers)
-{
 	kc__cupti.cuptiEnableCallback(1, kc__cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 				      CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
-	return enable_call_callbacks(transfers);
+	return set;
 }
 
 struct runtime_callbacks {
