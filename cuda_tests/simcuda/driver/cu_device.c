@@ -83,8 +83,8 @@ static CUresult devices_init(void)
 		preset = sim_preset_find(keys, length);
 		if (!preset) {
 			fprintf(stderr,
-				"simcuda: SIMCUDA_DEVICE: no such device \"%.*s\" (K40, GTX950, V100, A100, H200, "
-				"RTX3080)\n",
+				"simcuda: SIMCUDA_DEVICE: no such device \"%.*s\" (K40, GTX950, V100, A100, H100, "
+				"H200, RTX3080)\n",
 				(int)length, keys);
 			return CUDA_ERROR_NO_DEVICE;
 		}

@@ -1,6 +1,6 @@
 /*
  * Sources: NVIDIA's board specifications and data sheets (Tesla K40 BD-06902-001,
- * GeForce GTX 950, Tesla V100 DS, A100 80GB/40GB DS, H200 DS) and architecture
+ * GeForce GTX 950, Tesla V100 DS, A100 80GB/40GB DS, H100 and H200 DS) and architecture
  * white papers (NVIDIA Ampere GA102 for the RTX 3080); limits per SM: CUDA C++ programming guide, "Technical
  * Specifications per Compute Capability"; allocation units: CUDA occupancy
  * calculator. Host link: what bandwidthTest reaches on PCIe 3, 4 and 5 x16. Launch
@@ -52,6 +52,32 @@ static const struct sim_preset presets[] = {
 	.memory_bus_bits = 6144,
 	.memory_bytes_per_ns = 4800,
 	.memory_bytes = 141ull * 1000 * 1000 * 1000,
+	.l2_bytes = 50 * MIB,
+	.threads_per_sm = 2048,
+	.blocks_per_sm = 32,
+	.registers_per_sm = 65536,
+	.shared_per_sm_bytes = 228 * KIB,
+	.shared_optin_bytes = 227 * KIB,
+	.shared_reserved_bytes = 1 * KIB,
+	.shared_unit_bytes = 128,
+	.async_engines = 3,
+	.resident_grids = 128,
+	.greatest_priority = -5,
+	.link_bytes_per_ns = 50,
+	.launch_overhead_ns = 2200,
+	.launch_gap_ns = 800,
+    },
+    {
+	.key = "H100",
+	.name = "Simulated NVIDIA H100 80GB HBM3",
+	.cc_major = 9,
+	.cc_minor = 0,
+	.sm_count = 132,
+	.clock_khz = 1980000,
+	.memory_clock_khz = 2619000,
+	.memory_bus_bits = 5120,
+	.memory_bytes_per_ns = 3352,
+	.memory_bytes = 80ull * 1024 * MIB,
 	.l2_bytes = 50 * MIB,
 	.threads_per_sm = 2048,
 	.blocks_per_sm = 32,
