@@ -308,7 +308,6 @@ static bool set_plan(struct kc__graph_exec *exec, struct kc__plan *plan, bool la
 {
 	bool put;
 
-	kc_journal_expect(kc__shim.journal, plan->entry.kernels);
 	kc__plan_lock();
 	put = kc__plan_put(plan);
 	if (exec->plan)

@@ -54,11 +54,15 @@ void kc__plans_expand(struct kc_slot *launch)
 	uint32_t kernels = launch->graph_launch.kernels;
 	struct kc__plan *plan = find(launch->graph_launch.graph);
 
+	if (plan)
+		kc_journal_make_room(kc__shim.journal, launch, kernels);
 	for (uint32_t i = 0; plan && i < kernels; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, launch->index + 1 + i);
 
-		if (!slot)
+		if (!slot) {
+			kc__count(KC_COUNT_DROPPED);
 			continue;
+		}
 		slot->kind = KC_KIND_LAUNCH;
 		slot->index = launch->index + 1 + i;
 		kc_graph_expand(&launch->graph_launch, &plan->entry, &plan->kernels[i], i, &slot->launch);

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Segments prepared ahead of the claims: enough for AHEAD_NS at the recent rate. */
-#define AHEAD_SEGMENTS_MAX 4u
+/* Segments prepared ahead of the claims: enough for so long at the recent rate. */
 #define AHEAD_NS 50000000
 #define RATE_INTERVAL_NS 1000000
 /* Segments behind a slot that is not stored yet that one kc_journal_retire() examines. */
@@ -116,18 +115,34 @@ static int claim_row(struct kc_journal *j, uint64_t count, uint64_t *first)
 	return rc;
 }
 
-/* The launches that the worker will make in these slots. */
-static void count_room_in_memory(struct kc_journal *j, uint64_t first, uint64_t count)
+/* The launches that the worker will make in these slots. What is not made yet is lost with the slot before it. */
+static void count_room_in_memory(struct kc_journal *j, uint64_t index, uint64_t count)
 {
-	while (count) {
-		uint64_t rest = KC_SEGMENT_SLOTS - first % KC_SEGMENT_SLOTS, n = count < rest ? count : rest;
-		struct kc_memory_segment *memory = memory_of(j, first);
+	struct kc_memory_segment *before = memory_of(j, index);
+
+	for (index++; count;) {
+		uint64_t rest = KC_SEGMENT_SLOTS - index % KC_SEGMENT_SLOTS, n = count < rest ? count : rest;
+		struct kc_memory_segment *memory = kc__slot_at(j, index) ? memory_of(j, index) : before;
 
 		if (memory)
 			count_in_memory(memory, KC_KIND_LAUNCH, (uint32_t)n);
-		first += n;
+		index += n;
 		count -= n;
 	}
+}
+
+/* The caller holds the lock. */
+static int claim_room(struct kc_journal *j, uint64_t count, uint64_t *index)
+{
+	int rc = 0;
+
+	while (rc == 0 && atomic_load(&j->tail) >= atomic_load(&j->limit))
+		rc = make_and_drop(j);
+	if (rc || !kc__segments_suffice(j, count + 1))
+		return -ENOSPC;
+	*index = atomic_fetch_add_explicit(&j->tail, count + 1, memory_order_relaxed);
+	kc__segments_skip(j, *index + 1, *index + 1 + count);
+	return 0;
 }
 
 struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, uint64_t count)
@@ -137,22 +152,13 @@ struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, 
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&j->lock);
-	rc = claim_row(j, count + 1, &index);
+	rc = claim_room(j, count, &index);
+	if (rc == 0)
+		count_room_in_memory(j, index, count);
 	pthread_mutex_unlock(&j->lock);
 	pthread_setcancelstate(cancel, &cancel);
 	errno = saved_errno;
-	if (rc)
-		return NULL;
-	count_room_in_memory(j, index + 1, count);
-	return begin_slot(j, index, kind);
-}
-
-void kc_journal_expect(struct kc_journal *j, uint64_t slots)
-{
-	uint64_t before = atomic_load(&j->expected);
-
-	while (slots > before && !atomic_compare_exchange_weak(&j->expected, &before, slots))
-		;
+	return rc ? NULL : begin_slot(j, index, kind);
 }
 
 int kc_journal_put_at(struct kc_journal *j, uint32_t kind, const void *payload, size_t bytes, uint64_t *first)
@@ -223,7 +229,6 @@ static int64_t now_ns(void)
 static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
 {
 	int64_t now = now_ns(), elapsed = now - j->rate_ns;
-	uint64_t expected = atomic_load_explicit(&j->expected, memory_order_relaxed) / KC_SEGMENT_SLOTS + 2;
 	double wanted;
 
 	if (elapsed >= RATE_INTERVAL_NS) {
@@ -234,10 +239,8 @@ static uint64_t segments_ahead(struct kc_journal *j, uint64_t tail)
 		j->rate_tail = tail;
 		j->rate_ns = now;
 	}
-	wanted = j->slots_per_ns * AHEAD_NS / KC_SEGMENT_SLOTS + 1;
-	if (wanted < (double)expected)
-		wanted = (double)expected;
-	return wanted > AHEAD_SEGMENTS_MAX ? AHEAD_SEGMENTS_MAX : (uint64_t)wanted;
+	wanted = j->slots_per_ns * AHEAD_NS / KC_SEGMENT_SLOTS + 2;
+	return wanted > KC__AHEAD_SEGMENTS_MAX ? KC__AHEAD_SEGMENTS_MAX : (uint64_t)wanted;
 }
 
 uint64_t kc_journal_prepare(struct kc_journal *j)
@@ -255,9 +258,29 @@ uint64_t kc_journal_prepare(struct kc_journal *j)
 			kc__segment_populate(j, segment);
 	}
 	for (; j->swept + 1 < current; j->swept++)
-		if (!kc__segment_of(j, j->swept)->resident)
+		if (kc__slot_at(j, j->swept * KC_SEGMENT_SLOTS) && !kc__segment_of(j, j->swept)->resident)
 			keep_pages(j, j->swept);
 	return tail - kc_journal_first(j);
+}
+
+/* Of what is made in memory, the launches are counted there. */
+static void count_made(struct kc_journal *j, uint64_t before, uint64_t segment)
+{
+	struct kc_memory_segment *from = memory_of(j, before), *to = memory_of(j, segment * KC_SEGMENT_SLOTS);
+
+	if (from)
+		count_in_memory(from, KC_KIND_LAUNCH, -KC_SEGMENT_SLOTS);
+	if (to)
+		count_in_memory(to, KC_KIND_LAUNCH, KC_SEGMENT_SLOTS);
+}
+
+void kc_journal_make_room(struct kc_journal *j, const struct kc_slot *slot, uint64_t count)
+{
+	uint64_t segment = slot->index / KC_SEGMENT_SLOTS + 1, end = (slot->index + 1 + count) / KC_SEGMENT_SLOTS;
+
+	for (; segment < end; segment++)
+		if (kc__segment_make_owed(j, segment) == 0)
+			count_made(j, slot->index, segment);
 }
 
 uint64_t kc_journal_first(const struct kc_journal *j)

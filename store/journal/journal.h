@@ -140,10 +140,11 @@ int kc_journal_deleted(const struct kc_journal *j);
  */
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind);
 /* Launch path. The next slot, and after it room for `count` others, which stay empty. NULL: there is no room for all of
- * them. Takes a lock for a moment; makes the segments that the worker has not made ahead. */
+ * them. Takes a lock for a moment, whatever the count: segments that lie in the room as a whole are not made yet. */
 struct kc_slot *kc_journal_claim_with_room(struct kc_journal *j, uint32_t kind, uint64_t count);
-/* Any thread: so many slots may be claimed at once, for which the worker keeps segments ready as far as it does. */
-void kc_journal_expect(struct kc_journal *j, uint64_t slots);
+/* Worker, once, before it fills the `count` slots behind that slot: makes them. kc_journal_at() answers NULL for one
+ * that cannot be made. */
+void kc_journal_make_room(struct kc_journal *j, const struct kc_slot *slot, uint64_t count);
 static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 {
 	atomic_store_explicit(&slot->state, state, memory_order_release);
@@ -167,7 +168,7 @@ uint64_t kc_journal_prepare(struct kc_journal *j);
 
 /* Worker. All slots before kc_journal_first() are stored. kc_journal_at() gives the
  * slot at an index between it and kc_journal_claimed(); NULL: its segment is stored
- * and retired as well. */
+ * and retired as well, or room that is not made yet. */
 uint64_t kc_journal_first(const struct kc_journal *j);
 uint64_t kc_journal_claimed(const struct kc_journal *j);
 struct kc_slot *kc_journal_at(const struct kc_journal *j, uint64_t index);

@@ -81,7 +81,7 @@ static struct kc_slot *take_from_file(struct kc_journal *j, uint32_t *place)
 }
 
 /* The header tells recovery what is missing in the file. */
-static struct kc_slot *take_memory(struct kc_journal *j, uint32_t *place)
+static struct kc_slot *take_memory(struct kc_journal *j, uint64_t segment, uint32_t *place)
 {
 	struct kc_memory_segment *m = j->header->memory, *end = m + KC_MEMORY_SEGMENTS_MAX;
 	void *slots;
@@ -92,14 +92,14 @@ static struct kc_slot *take_memory(struct kc_journal *j, uint32_t *place)
 		return NULL;
 	atomic_store(&m->launches, 0);
 	atomic_store(&m->transfers, 0);
-	atomic_store(&m->number, j->made + 1);
+	atomic_store(&m->number, segment + 1);
 	*place = KC__IN_MEMORY + (uint32_t)(m - j->header->memory);
 	atomic_fetch_add(&j->memory_segments, 1);
 	return slots;
 }
 
 /* From the file, if it has room. */
-static struct kc_slot *take_place(struct kc_journal *j, uint32_t *place)
+static struct kc_slot *take_place(struct kc_journal *j, uint64_t segment, uint32_t *place)
 {
 	bool is_new = !j->mapped_spares && !j->unmapped_spares;
 	struct kc_slot *slots = take_mapped(j, place);
@@ -108,30 +108,93 @@ static struct kc_slot *take_place(struct kc_journal *j, uint32_t *place)
 		slots = take_from_file(j, place);
 	if (slots && !is_new)
 		memset(slots, 0, KC_SEGMENT_BYTES);
-	return slots ? slots : take_memory(j, place);
+	return slots ? slots : take_memory(j, segment, place);
 }
 
-int kc__segment_make(struct kc_journal *j)
+static void enter(struct kc_journal *j, uint64_t segment, struct kc_slot *slots, uint32_t place)
 {
-	struct kc__segment *e = kc__segment_of(j, j->made);
-	struct kc_slot *slots = NULL;
-	uint32_t place = 0;
+	struct kc__segment *e = kc__segment_of(j, segment);
 
-	if (!j->closed && j->segments < j->segments_max && j->made - j->first_segment <= j->entry_mask)
-		slots = take_place(j, &place);
-	if (!slots) {
-		atomic_store(&j->full, 1);
-		return -ENOSPC;
-	}
 	e->slots = slots;
 	e->place = place;
 	e->resident = 0;
 	e->stored = 0;
-	atomic_store_explicit(&e->number, j->made + 1, memory_order_release);
+	atomic_store_explicit(&e->number, segment + 1, memory_order_release);
+}
+
+static void set_limit(struct kc_journal *j)
+{
+	atomic_store_explicit(&j->limit, j->made * KC_SEGMENT_SLOTS - KC__CLAIM_MARGIN_SLOTS, memory_order_release);
+}
+
+int kc__segment_make(struct kc_journal *j)
+{
+	struct kc_slot *slots = NULL;
+	uint32_t place = 0;
+
+	if (!j->closed && j->segments + j->owed < j->segments_max && j->made - j->first_segment <= j->entry_mask)
+		slots = take_place(j, j->made, &place);
+	if (!slots) {
+		atomic_store(&j->full, 1);
+		return -ENOSPC;
+	}
+	enter(j, j->made, slots, place);
 	j->made++;
 	j->segments++;
-	atomic_store_explicit(&j->limit, j->made * KC_SEGMENT_SLOTS - KC__CLAIM_MARGIN_SLOTS, memory_order_release);
+	set_limit(j);
 	atomic_store(&j->full, 0);
+	return 0;
+}
+
+bool kc__segments_suffice(const struct kc_journal *j, uint64_t slots)
+{
+	uint64_t bound = j->made + j->segments_max - j->segments - j->owed;
+	uint64_t directory = j->first_segment + j->entry_mask - KC__AHEAD_SEGMENTS_MAX - 1;
+
+	return atomic_load(&j->tail) + slots + KC__CLAIM_MARGIN_SLOTS <=
+	       (bound < directory ? bound : directory) * KC_SEGMENT_SLOTS;
+}
+
+void kc__segments_skip(struct kc_journal *j, uint64_t first, uint64_t end)
+{
+	uint64_t made = j->made, segment = (first + KC_SEGMENT_SLOTS - 1) / KC_SEGMENT_SLOTS;
+
+	end /= KC_SEGMENT_SLOTS;
+	if (segment >= end)
+		return;
+	if (j->made < end)
+		j->made = end;
+	for (; segment < end; segment++) {
+		struct kc__segment *e = kc__segment_of(j, segment);
+
+		j->owed++;
+		if (segment >= made)
+			continue;
+		atomic_store_explicit(&e->number, 0, memory_order_release);
+		enter(j, j->made, e->slots, e->place);
+		if (e->place >= KC__IN_MEMORY)
+			atomic_store(&j->header->memory[e->place - KC__IN_MEMORY].number, j->made + 1);
+		j->made++;
+	}
+	set_limit(j);
+}
+
+int kc__segment_make_owed(struct kc_journal *j, uint64_t segment)
+{
+	struct kc_slot *slots = NULL;
+	uint32_t place = 0;
+
+	pthread_mutex_lock(&j->lock);
+	j->owed--;
+	slots = take_place(j, segment, &place);
+	if (slots) {
+		enter(j, segment, slots, place);
+		j->segments++;
+	}
+	pthread_mutex_unlock(&j->lock);
+	if (!slots)
+		return -ENOSPC;
+	kc__segment_populate(j, segment);
 	return 0;
 }
 

@@ -180,6 +180,52 @@ static void room_is_claimed_with_a_slot_or_not_at_all(void **state)
 	finish(j, 0);
 }
 
+/* What was made ahead is used for what is claimed next, so that the file does not grow. */
+static void room_is_made_when_it_is_filled(void **state)
+{
+	enum { COUNT = 3 * KC_SEGMENT_SLOTS };
+	struct kc_journal *j = create(bytes_of(16));
+	struct kc_slot *first, *second;
+	off_t before;
+
+	(void)state;
+	kc_journal_prepare(j);
+	before = file_bytes();
+	first = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, COUNT);
+	second = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, COUNT);
+	assert_int_equal(second->index, COUNT + 1);
+	assert_int_equal(add(j, 5, KC_SLOT_RETURNED), 1);
+	assert_int_equal(file_bytes(), before);
+	/* Segments 0, 3 and 6 have other slots as well. */
+	for (uint64_t segment = 0; segment <= 6; segment++)
+		assert_int_equal(kc_journal_at(j, segment * KC_SEGMENT_SLOTS) != NULL, segment % 3 == 0);
+	kc_journal_make_room(j, second, COUNT);
+	kc_journal_make_room(j, first, COUNT);
+	for (uint64_t i = 1; i <= 2 * COUNT + 1; i++) {
+		struct kc_slot *slot = kc_journal_at(j, i);
+
+		assert_int_equal(state_of(slot), KC_SLOT_EMPTY);
+		kc_journal_commit(slot, KC_SLOT_STORED);
+	}
+	kc_journal_commit(first, KC_SLOT_STORED);
+	kc_journal_retire(j);
+	assert_int_equal(kc_journal_first(j), 2 * COUNT + 2);
+	assert_int_equal(store_all(j), 1);
+	finish(j, 1);
+}
+
+/* As many segments are owed as there may be. */
+static void room_that_is_not_made_yet_counts(void **state)
+{
+	struct kc_journal *j = create(bytes_of(4));
+
+	(void)state;
+	assert_non_null(kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, 3 * KC_SEGMENT_SLOTS));
+	assert_null(kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, KC_SEGMENT_SLOTS));
+	assert_non_null(kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, 100));
+	finish(j, 0);
+}
+
 static void threads_at_the_bound_leave_no_hole(void **state)
 {
 	enum { EACH = 20000 };
@@ -422,6 +468,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(segments_are_used_again, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_bound_drops_and_recovers, setup, teardown),
 	    cmocka_unit_test_setup_teardown(room_is_claimed_with_a_slot_or_not_at_all, setup, teardown),
+	    cmocka_unit_test_setup_teardown(room_is_made_when_it_is_filled, setup, teardown),
+	    cmocka_unit_test_setup_teardown(room_that_is_not_made_yet_counts, setup, teardown),
 	    cmocka_unit_test_setup_teardown(threads_at_the_bound_leave_no_hole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_slot_that_takes_long_holds_nothing_up, setup, teardown),
 	    cmocka_unit_test_setup_teardown(errno_stays, setup, teardown),
