@@ -120,8 +120,9 @@ struct traffic {
 	double device; /* at most what differs */
 };
 
-/* 0: lanes at unknown addresses are counted with a sector each. */
-static int are_sectors_known(const struct kc_counts *counts)
+/* Also where a part of the launch was evaluated for all of it, which is within 2 % (counts.h). 0: branches are counted
+ * half, lanes at unknown addresses with a sector each. */
+static int is_nothing_assumed(const struct kc_counts *counts)
 {
 	return counts->exact || (counts->sampled && !counts->assumed);
 }
@@ -131,7 +132,7 @@ static int are_sectors_known(const struct kc_counts *counts)
 static double distinct(const struct kc_counts *counts, double known, double requested)
 {
 	if (!counts->exact && requested > 0 && known > requested)
-		return are_sectors_known(counts) ? requested : UNKNOWN_SHARE * requested;
+		return is_nothing_assumed(counts) ? requested : UNKNOWN_SHARE * requested;
 	return known > 0 ? known : requested;
 }
 
@@ -145,7 +146,7 @@ static struct traffic traffic_of(const struct kc_counts *counts)
 
 	t.missed = requested > 0 ? fmin(t.l1, requested) : t.l1;
 	t.l2 = t.device = t.missed;
-	if (t.missed < t.l1 && are_sectors_known(counts))
+	if (t.missed < t.l1 && is_nothing_assumed(counts))
 		t.l2 += stored * (t.l1 / requested - 1);
 	if (counts->distinct_loaded_bytes > 0 || counts->distinct_stored_bytes > 0)
 		t.device = fmin(t.l1, distinct(counts, counts->distinct_loaded_bytes, loaded) +
@@ -256,7 +257,7 @@ static void join(struct kc_resource_times *times)
 	times->total_ns = times->floor_ns + sqrt(sum_of_squares(times));
 }
 
-/* 88 % of the launches of the RTX 3080 named above lie within these, of either kind. Where counts are exact and the
+/* 88 % of the launches of the RTX 3080 named above lie within these, of either kind. Where nothing was assumed and the
  * bandwidth of device memory or L2 is what a launch takes, its time is known best. */
 #define EXACT_BANDWIDTH_HALF_WIDTH 0.3
 #define EXACT_HALF_WIDTH 0.95
@@ -268,7 +269,7 @@ float kc_resource_half_width(const struct kc_counts *counts, const struct kc_res
 	double bandwidth = ns[KC_RESOURCE_DRAM] * ns[KC_RESOURCE_DRAM] + ns[KC_RESOURCE_L2] * ns[KC_RESOURCE_L2];
 	double squares = sum_of_squares(times), share = squares > 0 ? bandwidth / squares : 0;
 
-	if (!counts->exact)
+	if (!is_nothing_assumed(counts) || counts->other_architecture)
 		return (float)HALF_WIDTH;
 	return (float)(share * EXACT_BANDWIDTH_HALF_WIDTH + (1 - share) * EXACT_HALF_WIDTH);
 }

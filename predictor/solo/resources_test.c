@@ -323,16 +323,21 @@ static void what_cannot_be_told_is_refused(void **state)
 	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
 }
 
-/* Exact counts: of 3² + 4² = 25, device memory's 16 are 0.64 and the rest 0.36, so half of the logarithm's width is
- * 0.64 * 0.3 + 0.36 * 0.95 = 0.534. */
+/* Counts that are exact, or of a sample in which nothing was assumed: of 3² + 4² = 25, device memory's 16 are 0.64 and
+ * the rest 0.36, so half of the logarithm's width is 0.64 * 0.3 + 0.36 * 0.95 = 0.534. */
 static void intervals(void **state)
 {
 	struct kc_resource_times times = {.ns = {[KC_RESOURCE_FP32] = 300, [KC_RESOURCE_DRAM] = 400}};
-	struct kc_counts exact = {.exact = 1}, assumed = {.assumed = 1};
+	struct kc_counts exact = {.exact = 1}, assumed = {.assumed = 1}, sampled = {.sampled = 1};
+	struct kc_counts sampled_and_assumed = {.sampled = 1, .assumed = 1};
+	struct kc_counts other = {.sampled = 1, .other_architecture = 1};
 
 	(void)state;
 	assert_float_equal(kc_resource_half_width(&exact, &times), 0.534, 1e-6);
+	assert_float_equal(kc_resource_half_width(&sampled, &times), 0.534, 1e-6);
 	assert_float_equal(kc_resource_half_width(&assumed, &times), 2.35, 1e-6);
+	assert_float_equal(kc_resource_half_width(&sampled_and_assumed, &times), 2.35, 1e-6);
+	assert_float_equal(kc_resource_half_width(&other, &times), 2.35, 1e-6);
 	times.ns[KC_RESOURCE_FP32] = 0;
 	assert_float_equal(kc_resource_half_width(&exact, &times), 0.3, 1e-6);
 	times.ns[KC_RESOURCE_DRAM] = 0;
