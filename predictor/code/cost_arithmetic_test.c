@@ -179,6 +179,36 @@ static void divisions_of_integers(void **state)
 	assert_count(wide, DIVMOD, 32 * 4);
 }
 
+/* FSETP, ISETP and PLOP3 of sm_75, sm_86 and sm_90. */
+static void logic_on_predicates(void **state)
+{
+#define TWO "setp.le.f32 %p1, %f1, %f2;\nsetp.gt.f32 %p2, %f3, %f1;\n"
+#define TWO_MORE "setp.le.f32 %p4, %f4, %f2;\nsetp.gt.s32 %p5, %r4, %r1;\n"
+#define READ(predicate) "selp.u32 %r5, 1, 2, " predicate ";\n"
+	static const struct {
+		const char *text;
+		double integer;
+	} cases[] = {
+	    {TWO "and.pred %p3, %p1, %p2;\n" READ("%p3"), 3},
+	    {TWO "xor.pred %p3, %p1, %p2;\nnot.pred %p4, %p3;\n" READ("%p4"), 3},
+	    /* neither side of the last one is a comparison: PLOP3 */
+	    {TWO TWO_MORE "and.pred %p3, %p1, %p2;\nand.pred %p6, %p4, %p5;\nor.pred %p7, %p3, %p6;\n" READ("%p7"), 6},
+	    /* one joins the other although that is read again; both are: another FSETP, or PLOP3 */
+	    {TWO "and.pred %p3, %p1, %p2;\n" READ("%p3") READ("%p1"), 4},
+	    {TWO "and.pred %p3, %p1, %p2;\n" READ("%p3") READ("%p1") READ("%p2"), 6},
+	    {TWO "and.pred %p3, %p1, %p2;\n" READ("%p3") READ("%p1") "@%p2 mov.u32 %r6, 1;\n", 5},
+	    /* joined with one already: another FSETP, or PLOP3 */
+	    {"setp.le.and.f32 %p1, %f1, %f2, %p6;\nand.pred %p3, %p1, %p7;\n" READ("%p3"), 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = of_instructions(cases[i].text);
+
+		assert_count(counts, INT, 32 * cases[i].integer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +217,7 @@ int main(void)
 	    cmocka_unit_test(divisions_roots_and_approximations),
 	    cmocka_unit_test(conversions),
 	    cmocka_unit_test(divisions_of_integers),
+	    cmocka_unit_test(logic_on_predicates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

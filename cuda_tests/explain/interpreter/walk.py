@@ -7,6 +7,7 @@ warp go in step: of the places where lanes are, the first in the text comes firs
 """
 
 import math
+import re
 import struct
 
 from ptx_text import TYPE_BYTES
@@ -89,6 +90,31 @@ def counters_of(s, target):
     return []
 
 
+def reads(s):
+    """Registers among what a statement reads, apart from its guard."""
+    results = 0 if s.opcode in ("st", "red", "bra") else 1
+    return [name for operand in s.operands[results:] for name in re.findall(r"%[\w$]+", operand)]
+
+
+def joined(function):
+    """Statements that ptxas makes part of a comparison: logic on predicates, one of which a setp in the same block
+    made for it alone; and not."""
+    used, parts, held = {}, set(), {}
+    for s in function.statements:
+        for name in reads(s) + ([s.guard[0]] if s.guard else []):
+            used[name] = used.get(name, 0) + 1
+    starts = set(function.labels.values())
+    for at, s in enumerate(function.statements):
+        if at in starts or (at and function.statements[at - 1].opcode in CONTROL):
+            held = {}
+        if s.type == "pred" and not s.guard and (s.opcode == "not" or s.opcode in ("and", "or", "xor") and
+                                                 any(held.get(name) and used[name] == 1 for name in reads(s))):
+            parts.add(s)
+        if s.operands:
+            held[s.operands[0]] = s.opcode == "setp" and len(s.operands) == 3 and not s.guard
+    return parts
+
+
 def wrap(value, kind):
     return value & ((1 << 8 * TYPE_BYTES[kind]) - 1) if kind != "pred" else value & 1
 
@@ -156,6 +182,7 @@ class Launch:
         self.counts, self.steps, self.steps_max = {}, 0, steps_max
         self.instructions = []  # of each warp
         self.place_params(arguments)
+        self.joined = {}
         self.place_variables(variables)
 
     def place_params(self, arguments):
@@ -181,6 +208,11 @@ class Launch:
                 rest += 1 << 32
         for name, align in last:
             self.symbols[name] = (shared + align - 1) // align * align
+
+    def parts(self, function):
+        if function.name not in self.joined:
+            self.joined[function.name] = joined(function)
+        return self.joined[function.name]
 
     def add(self, counter, amount):
         self.counts[counter] = self.counts.get(counter, 0) + amount
@@ -240,6 +272,9 @@ class Step:
         active = self.lanes
         if s.guard:
             active = [t for t in self.lanes if self.known(self.register(t, s.guard[0])) != s.guard[1]]
+        if s in self.launch.parts(self.lanes[0].frames[-1].function):
+            self.step(active)
+            return
         self.launch.instructions[-1] += bool(active) or s.opcode in CONTROL
         for counter, amount in counters_of(s, self.launch.target):
             if counter:
@@ -247,6 +282,9 @@ class Step:
         if s.opcode in ("bra", "brx", "ret", "exit", "trap", "call"):
             self.jump(active)
             return
+        self.step(active)
+
+    def step(self, active):
         if active:
             self.operate(active)
         for t in self.lanes:

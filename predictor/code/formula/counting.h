@@ -43,10 +43,14 @@ int kc__expand(const struct kc_ptx_instruction *i, uint32_t target, float *count
 
 enum kc__contracted {
 	KC__NOT_CONTRACTED,
-	KC__IN_ANOTHER, /* a product: no instruction of its own */
+	KC__IN_ANOTHER, /* a product, or logic on predicates: no instruction of its own */
 	KC__AS_FMA,     /* a sum */
 };
 int kc__find_contractions(struct kc__formula_reader *r);
+
+/* --- predicates.c: finds what is part of a comparison. After contract.c. 0, -ENOMEM */
+
+int kc__find_joined_predicates(struct kc__formula_reader *r);
 
 /* --- count_copies.c: 0, -ENOMEM */
 

@@ -16,6 +16,7 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	rc = follows_memory ? kc__find_cells(&f->cfg, arena) : 0;
 	rc = rc ? rc : kc__slice(&r);
 	rc = rc ? rc : kc__find_contractions(&r);
+	rc = rc ? rc : kc__find_joined_predicates(&r);
 	rc = rc ? rc : kc__build_ssa(&r);
 	return rc ? rc : kc__lay_out_values(&r);
 }
