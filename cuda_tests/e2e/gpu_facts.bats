@@ -108,7 +108,7 @@ seen() { # FACT, what was seen of it
 			"bare,bare, measured again,subscribed,callbacks on,kinds on,kinds off,callbacks off,graph callback off,unsubscribed"
 		contains "$(seen "records of graphs, kinds on")" "10000; 50 launches of a graph of 200 kernels, which has been ins"
 		for state in "kinds on" "attached again"; do
-			equal "$(seen "graphs, $state")" "2000 of 2000 records have their launch's id" "$state"
+			contains "$(seen "graphs, $state")" "2000 of 2000 records have their launch's id, "
 		done
 		equal "$(value graphs_again)" 1 "records of CUPTI attached again"
 	done

@@ -306,7 +306,10 @@ static bool judge_graph(CUgraphExec graph, int state)
 	for (int i = 0; i < JUDGED_GRAPHS; i++)
 		right += ids[i] ? facts_seen_with(ids[i]) : 0;
 	snprintf(name, sizeof(name), "graphs, %s", states[state].name);
-	facts_say(name, -1, "%d of %d records have their launch's id", right, JUDGED_GRAPHS * NODES);
+	facts_say(name, -1,
+		  "%d of %d records have their launch's id, of launches %u to %u; %d were read, the last of %u", right,
+		  JUDGED_GRAPHS * NODES, ids[0], ids[JUDGED_GRAPHS - 1], facts_seen_count(),
+		  facts_seen_count() ? facts_seen_at(facts_seen_count() - 1)->correlation : 0);
 	facts_seen_forget();
 	return right == JUDGED_GRAPHS * NODES;
 }
