@@ -33,6 +33,12 @@ static void add_one(_Atomic uint32_t *counter)
 	atomic_store_explicit(counter, count_of(counter) + 1, memory_order_release);
 }
 
+/* What predictions on the device rest on has changed, all of it. */
+static void add_lesson(struct kc_engine_device *device)
+{
+	add_one(&device->lessons);
+}
+
 /* Entries */
 
 static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
@@ -55,6 +61,7 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
 	kc_rivals_init(&device->rivals);
 	device->more = NULL;
+	atomic_store_explicit(&device->lessons, 0, memory_order_relaxed);
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
 		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
 }
@@ -81,6 +88,7 @@ void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kern
 
 static void begin_variant(struct kc_engine_variant *variant)
 {
+	variant->asked.request.device = NULL;
 	learned_init(&variant->learned, &variant->key->learned[variant->work.counted].lambda);
 	kc_contention_init(&variant->contention, &variant->kernel->device->contention);
 }
@@ -192,6 +200,7 @@ void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scal
 		return;
 	kernel->scaling = *sizes;
 	add_one(&kernel->scalings);
+	add_lesson(kernel->device);
 }
 
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before)
@@ -201,6 +210,7 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 	variant->contention = before->contention;
 	atomic_store(&variant->solos, atomic_load(&before->solos));
 	atomic_store(&variant->measured, atomic_load(&before->measured));
+	add_lesson(variant->kernel->device);
 	if (!before->learned.lambda.count)
 		return;
 	kc_lambda_copy(&variant->learned.lambda, &variant->work, &before->learned.lambda, &before->work);
@@ -322,7 +332,10 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->launch = outlook_of(variant);
 	prospect->name = variant->name;
 	prospect->novelty = kc_engine_novelty(variant);
+	prospect->lessons = atomic_load_explicit(&variant->kernel->device->lessons, memory_order_acquire);
+	prospect->belief = kc_published_number(&variant->learned.published);
 	prospect->solo = solo_of(engine, variant, 0);
+	prospect->load = kc_outlook_load(&prospect->launch, prospect->solo.ns);
 	prospect->alone = count_of(&variant->solos) != 0;
 	prospect->device = &variant->kernel->device->experience;
 	prospect->kernel = &variant->kernel->experience;
@@ -335,6 +348,52 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->news = count_of(&variant->news);
 	if (engine->without)
 		switch_off(engine->without, &prospect->launch);
+}
+
+/* Its own λ, once there is one, is all that the time alone rests on. */
+static int is_current(const struct kc_prediction_request *said, const struct kc_engine_variant *variant)
+{
+	if (!said->device)
+		return 0;
+	if (said->solo.model == KC_MODEL_BSP_SHAPE)
+		return said->belief == kc_published_number(&variant->learned.published);
+	return said->lessons == count_of(&variant->kernel->device->lessons);
+}
+
+/* Where launches were placed says nothing once more is known. */
+static void begin_placing(struct kc_engine_asked *asked, uint32_t lessons)
+{
+	if (asked->placed != lessons)
+		asked->repeated.known = 0;
+	asked->placed = lessons;
+}
+
+struct kc_prediction_request *kc_engine_keep(struct kc_engine_variant *variant,
+					     const struct kc_prediction_request *said)
+{
+	struct kc_engine_asked *asked = &variant->asked;
+
+	asked->request = *said;
+	asked->request.repeated = &asked->repeated;
+	begin_placing(asked, count_of(&variant->kernel->device->lessons));
+	return &asked->request;
+}
+
+struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine, struct kc_engine_variant *variant)
+{
+	struct kc_engine_asked *asked = &variant->asked;
+	struct kc_prediction_request *request = &asked->request;
+
+	if (!is_current(request, variant))
+		return NULL;
+	if (request->novelty != KC_REPEATED)
+		request->novelty = kc_engine_novelty(variant);
+	request->alone = count_of(&variant->solos) != 0;
+	request->measured = count_of(&variant->measured);
+	request->news = count_of(&variant->news);
+	request->known = kc_engine_known(engine);
+	begin_placing(asked, count_of(&variant->kernel->device->lessons));
+	return request;
 }
 
 void kc_engine_interval(const struct kc_engine_launch *launch, int64_t *low_ns, int64_t *high_ns)
@@ -445,6 +504,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
 	count_measured(variant, launch->in_graph);
+	add_lesson(kernel->device);
 }
 
 /* The lock is held. */
@@ -453,6 +513,7 @@ static void learn_size(struct kc_engine_key *key, const struct kc_work *work, co
 {
 	kc_sizes_learn(&key->sizes, size, work->launch_ns, measured_ns);
 	add_one(&key->sizes_generation);
+	add_lesson(key->kernel->device);
 }
 
 void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
@@ -481,6 +542,7 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	if (!lesson.overlapped)
 		add_one(&variant->solos);
 	publish_variant(engine, variant);
+	add_lesson(variant->kernel->device);
 }
 
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
@@ -491,6 +553,7 @@ void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, c
 	learn_size(key, work, size, measured_ns);
 	kc_lambda_learn(&key->learned[work->counted].lambda, work, measured_ns, 0, 1);
 	publish_parents(engine, key, work->counted, &publication);
+	add_lesson(key->kernel->device);
 }
 
 void kc_engine_learn_known(struct kc_engine_variant *variant)

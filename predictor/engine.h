@@ -17,7 +17,8 @@
  *
  * The moments of a launch, in their order:
  *
- *   predict     before the call: kc_engine_ask() and kc_engine_predict()
+ *   predict     before the call: kc_engine_ask() and kc_engine_predict(); or, as
+ *               most launches repeat earlier ones, kc_engine_asked() in its place
  *   measured    its measured time has become known: kc_engine_measured()
  *   decided     it has become known which launches it overlapped:
  *               kc_engine_decided()
@@ -61,6 +62,7 @@ struct kc_engine_device {
 	struct kc_rivals rivals;
 	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
+	_Atomic uint32_t lessons;                               /* changes with all that is learned on it */
 };
 
 struct kc_engine_kernel {
@@ -83,10 +85,24 @@ struct kc_engine_shape {
 	_Atomic uint32_t measured; /* launches, whatever their arguments */
 };
 
+/* What was asked last of a variant and where its launches were placed: those that are repeated begin from it. Of
+ * predicting threads: the driver serialises them. */
+struct kc_engine_asked {
+	struct kc_prediction_request request; /* device NULL: not asked yet */
+	uint32_t placed;                      /* the device's lessons that this rests on: */
+	struct kc_repeated repeated;
+};
+
 struct kc_engine_variant {
 	struct kc_engine_kernel *kernel;
 	struct kc_engine_key *key;
 	struct kc_engine_shape *shape;
+	_Atomic uint32_t measured;         /* launches */
+	_Atomic uint32_t solos;            /* launches that are known to have run alone */
+	_Atomic uint32_t news;             /* kc_prediction_request.news */
+	struct kc_outstanding outstanding; /* these and the next: all that most launches need */
+	struct kc_engine_asked asked;
+	struct kc_range range;
 	struct kc_name name;
 	struct kc_work work;
 	struct kc_curve_point size; /* where the work is counted; else: */
@@ -96,13 +112,8 @@ struct kc_engine_variant {
 	struct kc_correction_lesson lesson; /* learner: what the rivals were taught */
 	struct kc_learned learned;
 	struct kc_contention contention;
-	struct kc_range range;
-	struct kc_outstanding outstanding;
-	_Atomic uint32_t measured; /* launches */
-	_Atomic uint32_t solos;    /* launches that are known to have run alone */
-	_Atomic uint32_t news;     /* kc_prediction_request.news */
-	struct kc_solo by_sizes;   /* under the lock: from other sizes, before it is measured itself */
-	uint32_t sizes_seen;       /* under the lock: what by_sizes rests on */
+	struct kc_solo by_sizes; /* under the lock: from other sizes, before it is measured itself */
+	uint32_t sizes_seen;     /* under the lock: what by_sizes rests on */
 };
 
 /* Which level's belief was published: enum kc_model says KC_MODEL_BSP_DEVICE, _KERNEL, _SHAPE, _CODE or _SIZES. */
@@ -202,6 +213,12 @@ enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant);
  * predicts several launches from it may then set prospect->repeated. */
 void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, struct kc_estimate_cache *answers,
 		   struct kc_prediction_request *prospect);
+/* What kc_engine_ask() would say, as far as what it said last tells; NULL: it has to be asked, and its answer kept. The
+ * request is the variant's own: the caller serialises what is done with those of one device. */
+struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine, struct kc_engine_variant *variant);
+/* Keeps what kc_engine_ask() has said. */
+struct kc_prediction_request *kc_engine_keep(struct kc_engine_variant *variant,
+					     const struct kc_prediction_request *said);
 /* What kc_engine_ask() says of the variant holds until kc_engine_known() or this changes: it does when an entry that is
  * made brings known sizes with it. */
 uint32_t kc_engine_sizes_known(const struct kc_engine_variant *variant);

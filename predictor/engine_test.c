@@ -473,6 +473,72 @@ static void without_contention_room_alone_slows_down(void **state)
 	destroy(w);
 }
 
+/* As a launching thread does: from what was asked last, where that tells. */
+static struct kc_prediction predict_again(struct world *w, uint32_t variant, uint32_t stream, uint32_t *asked)
+{
+	const struct kc_engine_stage stage = {w->timeline, &w->history, NULL};
+	struct kc_prediction_request *request = kc_engine_asked(&w->engine, &w->variants[variant]), said;
+	struct kc_prediction prediction;
+
+	if (!request) {
+		++*asked;
+		kc_engine_ask(&w->engine, &w->variants[variant], NULL, &said);
+		request = kc_engine_keep(&w->variants[variant], &said);
+	}
+	kc_engine_predict(request, &stage, stream, w->now_ns, &prediction, &w->kept);
+	return prediction;
+}
+
+static void assert_predicted_equal(const struct world *a, const struct kc_prediction *p, const struct world *b,
+				   const struct kc_prediction *q)
+{
+	assert_int_equal(p->placement.start_ns, q->placement.start_ns);
+	assert_int_equal(p->placement.end_ns, q->placement.end_ns);
+	assert_int_equal(p->placement.concurrency_case, q->placement.concurrency_case);
+	assert_memory_equal(&p->placement.slowdown_waves, &q->placement.slowdown_waves, sizeof(float));
+	assert_int_equal(p->model, q->model);
+	assert_memory_equal(&a->kept, &b->kept, sizeof(a->kept));
+}
+
+static uint32_t chance(uint64_t *seed, uint32_t of)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u; /* Knuth's MMIX */
+	return (uint32_t)(*seed >> 33) % of;
+}
+
+/* Whatever is learned between two launches, whose ends may lie before, at or after the next one's beginning. */
+static void what_was_asked_last_says_the_same(void **state)
+{
+	struct world *asking = world_without(0), *keeping = world_without(0);
+	uint32_t asked = 0, launches = 20000;
+	uint64_t seed = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < launches; i++) {
+		uint32_t variant = chance(&seed, VARIANTS), stream = chance(&seed, 20) ? 0 : chance(&seed, 3);
+		int64_t ns = 20000 + chance(&seed, 1000) * (i / 1000);
+		uint32_t overlap = chance(&seed, 3) ? KC_OVERLAP_NONE : KC_OVERLAP_BEHIND;
+		struct kc_prediction p = predict(asking, variant, stream);
+		struct kc_prediction q = predict_again(keeping, variant, stream, &asked);
+
+		assert_predicted_equal(asking, &p, keeping, &q);
+		for (int k = 0; k < 2; k++) {
+			struct world *w = k ? keeping : asking;
+
+			if (!(i / 50 % 3))
+				measure(w, variant, ns);
+			if (!(i / 50 % 4))
+				decide(w, variant, overlap, ns);
+			if (i == launches / 2)
+				kc_engine_succeed(&w->variants[MANY], &w->variants[FEW]);
+			w->now_ns += chance(&(uint64_t){seed + i}, 40000);
+		}
+	}
+	assert_true(asked > VARIANTS && asked < launches / 4);
+	destroy(asking);
+	destroy(keeping);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -493,6 +559,7 @@ int main(void)
 	    cmocka_unit_test(without_mix_or_margins_they_are_not_learned),
 	    cmocka_unit_test(without_placement_nothing_waits_for_room),
 	    cmocka_unit_test(without_contention_room_alone_slows_down),
+	    cmocka_unit_test(what_was_asked_last_says_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

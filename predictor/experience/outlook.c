@@ -56,7 +56,7 @@ static void place(const struct kc_prediction_request *prospect, struct kc_timeli
 	struct kc_demand demand = {
 	    .work = outlook->work,
 	    .solo_ns = solo_ns,
-	    .load = kc_outlook_load(outlook, solo_ns),
+	    .load = prospect->load,
 	    .contention = outlook->contention,
 	    .direct = *direct,
 	    .identity = outlook->identity,

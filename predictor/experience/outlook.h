@@ -84,6 +84,7 @@ struct kc_prediction_request {
 	struct kc_name name;
 	enum kc_novelty novelty;
 	struct kc_solo solo; /* predicted by λ */
+	struct kc_load load; /* kc_outlook_load() of that time */
 	int alone;           /* 1: λ was learned from launches that ran alone */
 	const struct kc_device_experience *device;
 	const struct kc_kernel_experience *kernel;
@@ -94,6 +95,7 @@ struct kc_prediction_request {
 	struct kc_estimate_cache *answers;  /* NULL: no cache */
 	struct kc_repeated *repeated; /* of launches that this is asked for, until it is asked again; NULL: not kept */
 	uint32_t news;                /* changes when enough has been learned of such launches to estimate them anew */
+	uint32_t belief, lessons;     /* of the engine: the state of knowledge that it holds for */
 };
 
 struct kc_prediction {

@@ -18,6 +18,12 @@ struct kc_published {
 /* Any thread. All zeros: a belief of count 0. */
 void kc_published_read(const struct kc_published *published, struct kc_belief *belief);
 
+/* Any thread: a number that changes with every belief. What is read after it is that belief or a later one. */
+static inline uint32_t kc_published_number(const struct kc_published *published)
+{
+	return atomic_load_explicit(&published->sequence, memory_order_acquire);
+}
+
 /* One thread at a time. */
 void kc_published_write(struct kc_published *published, const struct kc_belief *belief);
 

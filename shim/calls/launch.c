@@ -75,58 +75,62 @@ static struct kc__variant *current_variant(const struct kc__known *known, const 
 {
 	struct kc__variant *variant = known->variant, *current = NULL;
 
-	if (kc__variant_is_outdated(variant))
+	if (__builtin_expect(kc__variant_is_outdated(variant), 0))
 		current = kc__variant_of(known->kernel, known->function, dims, known->given);
 	return current ? current : variant;
 }
 
-static struct kc__variant *ask(struct kc__device *device, const struct kc__known *launch, const struct kc_shape *dims,
-			       struct kc_prediction_request *prospect)
-{
-	struct kc__variant *variant = current_variant(launch, dims);
-
-	kc_engine_ask(&kc__shim.engine, &variant->engine, device->answers, prospect);
-	return variant;
-}
-
 /* What is asked before the lock and what is read under it are to be of one moment. Where something was learned in
  * between, which takes a microsecond and happens with one launch in thousands, it is asked again, and nothing is
- * learned meanwhile. */
-static struct kc__variant *ask_and_lock(struct kc__device *device, const struct kc__known *launch,
-					const struct kc_shape *dims, struct kc_prediction_request *prospect)
+ * learned meanwhile. The device's lock is held before and after. */
+static __attribute__((noinline, cold)) struct kc_prediction_request *ask(struct kc__device *device,
+									 const struct kc__known *launch,
+									 const struct kc_shape *dims,
+									 struct kc__variant **variant)
 {
-	uint64_t known = kc_engine_known(&kc__shim.engine);
-	struct kc__variant *variant = ask(device, launch, dims, prospect);
+	struct kc_prediction_request said;
+	uint64_t known;
 
+	pthread_mutex_unlock(&device->lock);
+	known = kc_engine_known(&kc__shim.engine);
+	*variant = current_variant(launch, dims);
+	kc_engine_ask(&kc__shim.engine, &(*variant)->engine, device->answers, &said);
 	pthread_mutex_lock(&device->lock);
 	if (kc_engine_known(&kc__shim.engine) == known)
-		return variant;
+		return kc_engine_keep(&(*variant)->engine, &said);
 	pthread_mutex_unlock(&device->lock);
 	pthread_mutex_lock(&kc__shim.learning);
-	variant = ask(device, launch, dims, prospect);
+	*variant = current_variant(launch, dims);
+	kc_engine_ask(&kc__shim.engine, &(*variant)->engine, device->answers, &said);
 	pthread_mutex_lock(&device->lock);
 	pthread_mutex_unlock(&kc__shim.learning);
-	return variant;
+	return kc_engine_keep(&(*variant)->engine, &said);
 }
 
 static void predict(const struct kc__known *known, const struct kc_shape *dims, struct kc_launch *launch)
 {
 	struct kc__stream *stream = known->stream;
 	struct kc__device *device = stream->device;
-	struct kc__variant *variant;
+	struct kc__variant *variant = known->variant;
 	const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
 	struct kc_engine_launch kept;
-	struct kc_prediction_request prospect;
+	struct kc_prediction_request *request = NULL;
 	struct kc_prediction p;
 
-	variant = ask_and_lock(device, known, dims, &prospect);
-	kc__windows_meet(variant, launch, &prospect);
+	pthread_mutex_lock(&device->lock);
+	if (__builtin_expect(!kc__variant_is_outdated(variant), 1))
+		request = kc_engine_asked(&kc__shim.engine, &variant->engine);
+	if (__builtin_expect(!request, 0))
+		request = ask(device, known, dims, &variant);
+	kc__windows_meet(variant, launch, request);
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
-	launch->order.known = kc_engine_known(&kc__shim.engine);
-	kc_engine_predict(&prospect, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
+	launch->order.known = request->known;
+	kc_engine_predict(request, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	kc__early_made(variant, launch->predicted_at_ns);
+	launch->novelty = (uint8_t)request->novelty;
+	launch->model_state = request->solo.state;
 	pthread_mutex_unlock(&device->lock);
-	kc__keep_prediction(launch, variant, &prospect, &p, &kept);
+	kc__keep_prediction(launch, variant, &p, &kept);
 }
 
 /* Written where it stays: a record is filled once. */

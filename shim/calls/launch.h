@@ -42,17 +42,14 @@ static inline void kc__record_kernel(struct kc_launch *launch, struct kc__kernel
 /* Predicts and places the launch and fills its record, host time apart. */
 void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims);
 
-/* What has been predicted goes into the record; its time is there. */
+/* What has been predicted goes into the record; its time is there, and what was known of it before it had a place. */
 static inline void kc__keep_prediction(struct kc_launch *launch, const struct kc__variant *variant,
-				       const struct kc_prediction_request *prospect, const struct kc_prediction *p,
-				       const struct kc_engine_launch *kept)
+				       const struct kc_prediction *p, const struct kc_engine_launch *kept)
 {
-	launch->novelty = (uint8_t)prospect->novelty;
 	launch->solo_ns = p->solo_ns;
 	launch->solo_low_ns = p->solo_low_ns;
 	launch->solo_high_ns = p->solo_high_ns;
 	launch->model = (uint8_t)p->model;
-	launch->model_state = prospect->solo.state;
 	launch->context = kept->context;
 	launch->contended = kept->contended;
 	launch->meeting = kept->meeting;
