@@ -60,6 +60,7 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 	kc_device_experience_init(&device->experience,
 				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
 	kc_rivals_init(&device->rivals);
+	device->usual = (struct kc_usual){0};
 	device->more = NULL;
 	atomic_store_explicit(&device->lessons, 0, memory_order_relaxed);
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
@@ -262,6 +263,19 @@ static int by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant,
 	return solo->model != KC_MODEL_NONE;
 }
 
+/* Of the device's λ and nominal work, for which nothing of the kernel is known. */
+static struct kc_solo nominal_guess(const struct kc_engine_variant *variant)
+{
+	const struct kc_engine_device *device = variant->kernel->device;
+	struct kc_belief general;
+	struct kc_solo solo;
+
+	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
+	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
+	kc_usual_bound(&device->usual, &variant->work, &solo);
+	return solo;
+}
+
 /* Before the kernel was measured: of the device's λ, and of both rivals where that is all that is known. */
 static struct kc_solo first_guess(const struct kc_engine *engine, const struct kc_engine_variant *variant,
 				  const struct kc_belief *key)
@@ -270,9 +284,12 @@ static struct kc_solo first_guess(const struct kc_engine *engine, const struct k
 	struct kc_belief general;
 	struct kc_solo solo;
 
-	kc_published_read(&device->learned[variant->work.counted].published, &general);
-	solo = kc_forecast_solo(&variant->work, NULL, key, &general);
-	if (!variant->work.counted && !key->count && !kc_lacks(engine->without, KC_LAYER_PRIOR))
+	if (variant->work.counted || key->count) {
+		kc_published_read(&device->learned[variant->work.counted].published, &general);
+		return kc_forecast_solo(&variant->work, NULL, key, &general);
+	}
+	solo = nominal_guess(variant);
+	if (!kc_lacks(engine->without, KC_LAYER_PRIOR))
 		kc_rivals_mix(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo);
 	return solo;
 }
@@ -443,11 +460,8 @@ static void count_measured(struct kc_engine_variant *variant, int in_graph)
 static void teach_rivals(struct kc_engine_variant *variant, int64_t measured_ns, float weight)
 {
 	struct kc_engine_device *device = variant->kernel->device;
-	struct kc_belief general;
-	struct kc_solo solo;
+	struct kc_solo solo = nominal_guess(variant);
 
-	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
-	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
 	kc_rivals_learn(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo, measured_ns, weight,
 			&variant->lesson);
 }
@@ -458,7 +472,11 @@ static void begin_lesson(const struct kc_engine *engine, struct kc_engine_varian
 {
 	float weight = novelty == KC_FIRST_SEEN ? 1 : NEW_SIZE_WORTH;
 
-	if (novelty == KC_REPEATED || variant->work.counted || kc_lacks(engine->without, KC_LAYER_PRIOR))
+	if (novelty == KC_REPEATED || variant->work.counted)
+		return;
+	if (novelty == KC_FIRST_SEEN)
+		kc_usual_learn(&variant->kernel->device->usual, &variant->work, measured_ns);
+	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
 		return;
 	teach_rivals(variant, measured_ns, weight * AT_ONCE);
 	variant->lesson_rest = weight * (1 - AT_ONCE);

@@ -37,6 +37,7 @@
 #include "predictor/solo/counted.h"
 #include "predictor/solo/published.h"
 #include "predictor/solo/scaling.h"
+#include "predictor/solo/usual.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -60,6 +61,7 @@ struct kc_engine_device {
 	struct kc_contention contention;
 	struct kc_device_experience experience;
 	struct kc_rivals rivals;
+	struct kc_usual usual;
 	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
 	_Atomic uint32_t lessons;                               /* changes with all that is learned on it */

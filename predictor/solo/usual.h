@@ -1,0 +1,36 @@
+/*
+ * How long kernels with so many threads usually take, whatever they do: what a guess
+ * that rests on the device's λ alone is held to. λ gives every thread the same work,
+ * so such a guess is proportional to the threads. But kernels of many threads do less
+ * in each, and where the kernels known so far were slow, others of 80 µs were
+ * predicted to take more than a minute.
+ *
+ *   kc_usual   of one device: how much longer its kernels take than is usual
+ *
+ * One thread learns. Any thread may ask meanwhile: it reads one word of 32 bits.
+ */
+#ifndef KC_USUAL_H
+#define KC_USUAL_H
+
+#include "forecast.h"
+
+#include <stdint.h>
+
+/* All zeros: nothing was measured. */
+struct kc_usual {
+	float offset;  /* log time, added to what is usual */
+	float kernels; /* that it was learned from. Learner only */
+};
+
+/* In ns, > 0. If no offset was learned: 5 µs for 32,768 threads, 2^0.35 times as long for twice as many, and a tenth of
+ * the nominal work. */
+double kc_usual_ns(const struct kc_usual *usual, const struct kc_work *work);
+
+/* The first launch of a kernel took measured_ns > 0. */
+void kc_usual_learn(struct kc_usual *usual, const struct kc_work *work, int64_t measured_ns);
+
+/* Moves a guess to where it is no more than a factor of 5 away from what is usual. How far it was moved is how far off
+ * it may be: its interval becomes no narrower than that, up to a factor of 27 either way. */
+void kc_usual_bound(const struct kc_usual *usual, const struct kc_work *work, struct kc_solo *solo);
+
+#endif
