@@ -72,6 +72,7 @@ void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_dev
 	kernel->device = device;
 	kc_kernel_experience_init(&kernel->experience, &device->experience);
 	kc_scaling_init(&kernel->scaling);
+	kernel->by_arguments = NULL;
 	kc_name_read(&kernel->name, name);
 }
 
@@ -117,6 +118,7 @@ int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_k
 	variant->shape = shape;
 	rc = kc_work_init(&variant->work, key->kernel->device->info, resources, dims, blocks_per_sm);
 	variant->scale = kc_scaling_size(&variant->work, dims);
+	variant->numbers.count = 0;
 	if (!rc)
 		ask_prior(variant, dims);
 	begin_variant(variant);
@@ -131,6 +133,14 @@ int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_c
 		return rc;
 	begin_variant(variant);
 	return 0;
+}
+
+size_t kc_engine_variant_given(struct kc_engine_variant *variant, const char *arguments)
+{
+	if (variant->work.counted)
+		return 0;
+	kc_arguments_read(&variant->numbers, arguments);
+	return variant->numbers.count && !variant->kernel->by_arguments ? sizeof(*variant->kernel->by_arguments) : 0;
 }
 
 void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name name)
@@ -221,20 +231,36 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 
 /* Predicting */
 
-static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant)
+static void predict_by_law(struct kc_engine *engine, const struct kc_engine_variant *variant, struct kc_solo *solo)
 {
-	const struct kc_engine_kernel *kernel = variant->kernel;
 	struct kc_scaling_size size = variant->scale;
 
 	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
 		size.log_guess_ns = 0;
-	variant->by_sizes.model = KC_MODEL_NONE;
-	if (variant->work.counted)
+	solo->model = KC_MODEL_NONE;
+	kc_scaling_predict(&kc_scaling_law_default, &variant->kernel->scaling, &size, &engine->space, solo);
+}
+
+/* Whether the numbers among its arguments are learned from. */
+static int has_numbers(const struct kc_engine_variant *variant)
+{
+	return variant->numbers.count && variant->kernel->by_arguments;
+}
+
+static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant *variant)
+{
+	const struct kc_engine_kernel *kernel = variant->kernel;
+
+	if (variant->work.counted) {
+		variant->by_sizes.model = KC_MODEL_NONE;
 		kc_sizes_predict(&variant->key->sizes, kernel->device->info, &variant->size, variant->work.launch_ns,
 				 &variant->by_sizes);
-	else
-		kc_scaling_predict(&kc_scaling_law_default, &kernel->scaling, &size, &engine->space,
-				   &variant->by_sizes);
+		return;
+	}
+	predict_by_law(engine, variant, &variant->by_sizes);
+	if (has_numbers(variant))
+		kc_arguments_predict(kernel->by_arguments, &variant->numbers, &variant->scale, &engine->space,
+				     &variant->by_sizes);
 }
 
 uint32_t kc_engine_sizes_known(const struct kc_engine_variant *variant)
@@ -493,6 +519,18 @@ static void go_on_with_lesson(struct kc_engine_variant *variant, int64_t measure
 	variant->lesson_rest = 0;
 }
 
+/* Launches with the same arguments again say nothing new of others. */
+static void learn_arguments(struct kc_engine *engine, const struct kc_engine_variant *variant, int64_t measured_ns)
+{
+	struct kc_solo law;
+
+	if (!has_numbers(variant) || count_of(&variant->measured))
+		return;
+	predict_by_law(engine, variant, &law);
+	kc_arguments_learn(variant->kernel->by_arguments, &variant->numbers, &variant->scale, &law, measured_ns,
+			   &engine->space);
+}
+
 void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *variant,
 			const struct kc_engine_launch *launch, int64_t measured_ns)
 {
@@ -519,6 +557,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	kc_outlook_measured(&outcome);
 	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->measured)))
 		add_one(&variant->news);
+	learn_arguments(engine, variant, measured_ns);
 	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
 	count_measured(variant, launch->in_graph);

@@ -34,12 +34,13 @@
 #include "predictor/device/copy.h"
 #include "predictor/experience/outlook.h"
 #include "predictor/prior/rivals.h"
+#include "predictor/solo/arguments.h"
 #include "predictor/solo/counted.h"
 #include "predictor/solo/published.h"
-#include "predictor/solo/scaling.h"
 #include "predictor/solo/usual.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* λ of a nominal work per thread, λ of the work that the code does, and λ of what the code would do that was compiled
@@ -71,9 +72,10 @@ struct kc_engine_kernel {
 	struct kc_engine_device *device;
 	struct kc_kernel_experience experience;
 	struct kc_name_traits name;
-	struct kc_scaling scaling; /* under the lock */
-	_Atomic uint32_t scalings; /* changes whenever scaling does */
-	_Atomic uint32_t measured; /* launches */
+	struct kc_scaling scaling;             /* under the lock */
+	struct kc_arguments_fit *by_arguments; /* under the lock; the driver's. NULL: no launch had numbers */
+	_Atomic uint32_t scalings;             /* changes whenever scaling does */
+	_Atomic uint32_t measured;             /* launches */
 };
 
 struct kc_engine_key {
@@ -109,6 +111,7 @@ struct kc_engine_variant {
 	struct kc_work work;
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
+	struct kc_argument_numbers numbers;
 	float prior_log_ns; /* kc_prior_log_ns(), and what kc_prior_more() adds */
 	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
 	struct kc_correction_lesson lesson; /* learner: what the rivals were taught */
@@ -198,6 +201,11 @@ void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name na
 /* What the kernel's code does in such a launch. Before anything of the variant is learned. 0 or -ENODATA (counted.h).
  */
 int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_counts *counts);
+
+/* With which arguments it is launched, where its work is not counted; text as of kc_arguments_read(), NULL: not known.
+ * Before anything of the variant is learned. Returns the size of what the driver gives its kernel as by_arguments, all
+ * zeros; 0: it has that, or nothing is learned of such arguments. The lock is held. */
+size_t kc_engine_variant_given(struct kc_engine_variant *variant, const char *arguments);
 
 /* Puts into use what was learned elsewhere of the same launches (related 0), or of related ones (forecast.h,
  * kc_lambda_start_from_related). work, from_work: NULL where both are in the same units. */

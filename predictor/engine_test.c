@@ -397,6 +397,27 @@ static void a_slow_kernel_makes_no_other_absurd(void **state)
 	assert_in_range(solo(w, OTHER_KERNEL).ns, MS, 10 * MS);
 }
 
+/* Four times the number counts as twice the time until more is known, and the law over sizes, by which both launches
+ * are alike, is believed as much: √2 ms. */
+static void numbers_among_arguments_are_learned_from(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(kc_engine_variant_given(&w->variants[FEW_OTHER], "p0 = 400"), sizeof(struct kc_arguments_fit));
+	w->kernels[0].by_arguments = calloc(1, sizeof(struct kc_arguments_fit));
+	assert_int_equal(kc_engine_variant_given(&w->variants[FEW], "p0 = 100"), 0);
+	run_alone(w, FEW, MS);
+	assert_int_equal(solo(w, FEW_OTHER).model, KC_MODEL_SCALING);
+	assert_in_range(solo(w, FEW_OTHER).ns, 1.35 * MS, 1.48 * MS);
+	/* The same arguments again, and launches without any, teach nothing of others. */
+	run_alone(w, FEW, MS);
+	run_alone(w, MANY, 5 * MS);
+	assert_int_equal(w->kernels[0].by_arguments->learned, 1);
+	run_alone(w, FEW_OTHER, 2 * MS);
+	assert_int_equal(w->kernels[0].by_arguments->learned, 2);
+	free(w->kernels[0].by_arguments);
+}
+
 /* Layers switched off */
 
 static void without_lambda_the_devices_remains(void **state)
@@ -581,6 +602,7 @@ int main(void)
 	    cmocka_unit_test(without_mix_or_margins_they_are_not_learned),
 	    cmocka_unit_test(without_placement_nothing_waits_for_room),
 	    TEST(a_slow_kernel_makes_no_other_absurd),
+	    TEST(numbers_among_arguments_are_learned_from),
 	    cmocka_unit_test(without_contention_room_alone_slows_down),
 	    cmocka_unit_test(what_was_asked_last_says_the_same),
 	};

@@ -139,6 +139,16 @@ static void count_work(struct kc__variant *variant, struct kc__formula *formula,
 		put_work(variant, &counts);
 }
 
+/* Where the work is not counted, what the arguments are is learned from instead; not, where there is no room for that.
+ * tables_lock held. */
+static void note_arguments(struct kc__variant *variant, const char *text)
+{
+	size_t bytes = kc_engine_variant_given(&variant->engine, text);
+
+	if (bytes)
+		variant->kernel->engine.by_arguments = kc__arena(bytes);
+}
+
 /* tables_lock held. */
 static bool variant_fill(struct kc__variant *variant, struct kc__kernel *kernel, const struct kc_shape *dims,
 			 uint32_t blocks_per_sm)
@@ -197,6 +207,7 @@ static void make(void *making)
 		count_work(variant, m->formula, m->given, arguments);
 	else if (!variant->unpredictable)
 		kc__early_keep(variant, m->given);
+	note_arguments(variant, arguments);
 	m->kernel->variants += m->formula != NULL;
 	kc_engine_variant_name(&variant->engine, kc__name_of(m->kernel, m->dims, arguments));
 	kc__recall_variant(variant, arguments);

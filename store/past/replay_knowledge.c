@@ -151,6 +151,12 @@ static void free_devices(struct kc__replay_knowledge *knowledge)
 		free(knowledge->devices.at[i]);
 }
 
+static void free_code(struct kc__replay_kernel *code)
+{
+	free((char *)code->identity.mangled);
+	free(code->engine.by_arguments);
+}
+
 void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 {
 	if (!knowledge)
@@ -163,7 +169,7 @@ void kc__knowledge_free(struct kc__replay_knowledge *knowledge)
 		if (object && kind == 's')
 			forget_observed(knowledge, object);
 		if (object && kind == 'c')
-			free((char *)((struct kc__replay_kernel *)object)->identity.mangled);
+			free_code(object);
 		free(object);
 	}
 	free_devices(knowledge);
@@ -445,6 +451,19 @@ static int init_variant(struct kc__replay_shape *shape, struct kc_engine_key *ke
 	return kc_engine_variant_init(&shape->engine, key, measured, &resources, &clamped, 0);
 }
 
+/* What is learned of the numbers among the arguments of a kernel's launches has memory of its own. */
+static void note_arguments(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
+			   const char *arguments)
+{
+	size_t bytes = kc_engine_variant_given(&shape->engine, arguments);
+
+	if (!bytes)
+		return;
+	shape->code->engine.by_arguments = take(knowledge, bytes) ? NULL : calloc(1, bytes);
+	if (!shape->code->engine.by_arguments)
+		fail(knowledge, -ENOMEM);
+}
+
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
 		       const struct kc_shape *dims, const char *arguments, const struct kc_counts *counts,
 		       uint32_t blocks_per_sm)
@@ -465,6 +484,8 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	shape->unpredictable = init_variant(shape, key, dims, blocks_per_sm) ? KC_DOES_NOT_FIT : KC_PREDICTED;
 	if (counts && shape->unpredictable == KC_PREDICTED)
 		kc_engine_variant_count(&shape->engine, counts);
+	if (shape->unpredictable == KC_PREDICTED)
+		note_arguments(knowledge, shape, arguments);
 	kc_engine_variant_name(&shape->engine, shape->engine.name);
 	if ((!knowledge->from.past && !knowledge->from.knowledge) || !shape->code->identity.mangled)
 		return;
