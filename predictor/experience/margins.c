@@ -176,20 +176,29 @@ void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, ui
 	publish(&of_age->margin.factors, (struct factors){fmaxf(f.below, least), fmaxf(f.above, least)});
 }
 
+float kc_range_keep(const struct kc_range *range, float log_ns)
+{
+	uint64_t word = range ? __atomic_load_n(&range->measured, __ATOMIC_RELAXED) : 0;
+	struct factors ns = unpack(word);
+
+	return word ? fminf(fmaxf(log_ns, logf(ns.below)), logf(ns.above)) : log_ns;
+}
+
 void kc_range_learn(struct kc_range *range, float measured_ns)
 {
-	int wider = !range->count || measured_ns < range->low_ns || measured_ns > range->high_ns;
+	struct factors ns = range->measured ? unpack(range->measured) : (struct factors){measured_ns, measured_ns};
+	int wider = !range->measured || measured_ns < ns.below || measured_ns > ns.above;
 	float slack;
 
 	if (wider) {
-		range->low_ns = range->count ? fminf(range->low_ns, measured_ns) : measured_ns;
-		range->high_ns = range->count ? fmaxf(range->high_ns, measured_ns) : measured_ns;
+		ns = (struct factors){fminf(ns.below, measured_ns), fmaxf(ns.above, measured_ns)};
+		publish(&range->measured, ns);
 	}
 	range->count += range->count < RANGE_MEASUREMENTS;
 	if (range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
 		return;
-	slack = powf(range->high_ns / range->low_ns, RANGE_SLACK);
-	publish(&range->ends, (struct factors){range->low_ns / slack, range->high_ns * slack});
+	slack = powf(ns.above / ns.below, RANGE_SLACK);
+	publish(&range->ends, (struct factors){ns.below / slack, ns.above * slack});
 }
 
 int kc_range_ends(const struct kc_range *range, uint32_t age, float *low_ns, float *high_ns)

@@ -78,10 +78,14 @@ void kc_margins_learn(struct kc_margins *margins, struct kc_margin *own, uint32_
 void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, uint64_t events);
 
 struct kc_range {
-	uint64_t ends; /* ns, two floats: what intervals are cut to; 0: too few measurements */
-	float low_ns, high_ns;
-	uint32_t count; /* measurements, these three learner only */
+	uint64_t ends;     /* ns, two floats: what intervals are cut to; 0: too few measurements */
+	uint64_t measured; /* likewise the shortest and the longest duration; 0: none */
+	uint32_t count;    /* measurements. Learner only */
 };
+
+/* range: may be NULL. The estimate of a launch's log time from those before it, brought to between the shortest and the
+ * longest of them: an estimate that goes on as durations last changed reaches beyond. */
+float kc_range_keep(const struct kc_range *range, float log_ns);
 
 void kc_range_learn(struct kc_range *range, float measured_ns);
 /* range: may be NULL. 0: intervals are not cut. age: more is left where more launches are in flight than were measured.

@@ -180,6 +180,7 @@ static void make_estimate(const struct kc_prediction_request *prospect, uint64_t
 
 	if (device->cells)
 		kc_cells_estimate(device->cells, &prospect->name, context, &recall);
+	recall.log_ns = kc_range_keep(prospect->range, recall.log_ns);
 	collect_candidates(candidates, &prospect->solo, &recall, prospect->novelty, context, has_concurrent);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
 	out->class = kc_margin_class(candidates->evidence, mix.spread);
@@ -368,6 +369,7 @@ void kc_outlook_measured(const struct kc_measured_launch *o)
 	log_ns = logf((float)o->measured_ns);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
+	recall.log_ns = kc_range_keep(o->range, recall.log_ns);
 	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context, beside_new);
 	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
 		learn_margins(o, &candidates, log_ns);
