@@ -1,5 +1,6 @@
 # scripts/gpu-check, on the stand-in device: all of it, less of everything.
 load common
+load gpu_check
 
 setup() { # it makes its own environment
 	cd "$BATS_TEST_TMPDIR" || return 1
@@ -12,37 +13,10 @@ check() { # FILES ARG...: with FILES in the place of build/gpu
 	keep check timeout 320 "$root/scripts/gpu-check" --simulated --quick --build build --output out "$@"
 }
 
-with_program() { # NAME: stdin takes the place of that program
-	[[ -e files ]] || cp -rs "$(cd "$build" && pwd)/gpu" files
-	rm "files/$1"
-	cat >"files/$1"
-	chmod +x "files/$1"
-}
-
 runs() { # PID; a zombie that nobody has waited for yet does not
 	local state
 	state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)
 	[[ -n $state && $state != Z ]] && echo yes || echo no
-}
-
-verdict() { # STEP, as the summary has it
-	awk -F ' *[|] *' -v step="$1" '$2 == step { print $3; exit }' out/summary.md
-}
-
-answer() { # QUESTION, its verdict in the summary
-	awk -F ' *[|] *' -v name="$1" '$2 == name { print $5; exit }' out/summary.md
-}
-
-python_with_torch() { # stdin: shell code for a program, whose name is $name; makes ./python
-	mkdir -p modules/torch && : >modules/torch/__init__.py
-	{
-		echo '#!/bin/bash'
-		printf 'export PYTHONPATH=%q\n' "$PWD/modules"
-		echo '[[ $1 != -c ]] || exec python3 "$@"'
-		printf 'demo=%q name=${1##*/}\n' "$build/gpu/demo-static-sim"
-		cat
-	} >python
-	chmod +x python
 }
 
 @test "gpu-check --simulated runs every step in its time, and says SIMULATED on every table" {
@@ -50,14 +24,17 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	check "$build/gpu" --limit 300
 	cat check.out check.err
 	equal "$(<check.status)" 0 "exit status"
-	for step in environment facts idle delivery graphs demo matrix cost accuracy sharing experiments; do
+	for step in environment facts idle delivery graphs reported demo matrix cost first calibrate accuracy sharing \
+		experiments; do
 		equal "$(verdict $step)" passed "$step"
 	done
 	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again graph-after-finalize \
-		stuck-kinds demo-matched; do
+		stuck-kinds records hw-trace device-buffers windows reset demo-matched first-launches calibration doctor matrix-cases \
+		sharing-pairs experiments-right; do
 		equal "$(answer $question)" "as expected" "$question"
 	done
 	equal "$(answer F6)" "not asked" F6
+	equal "$(answer step)" "not asked" step
 	contains "$(head -n 1 out/summary.md)" SIMULATED
 	contains "$(<out/summary.md)" "no contradiction"
 	tables=$(grep -c '^|---' out/summary.md)
@@ -65,6 +42,18 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	within "$tables" 9 100 tables
 	equal "$captions" "$((tables - 2))" "tables that say SIMULATED, beside steps and machine"
 	equal "$(cd out && echo *)" "$(cd out && echo databases.tar* details.txt sharing_kernels.csv sharing_pairs.csv summary.md)" "files in the results folder"
+}
+
+@test "gpu-check --simulated runs in a sandbox without some system calls" {
+	mkdir -p build && ln -sfn "$build/gpu" build/gpu
+	keep check timeout 320 "$build/awkward/sandbox" poor "$root/scripts/gpu-check" --simulated --quick --build build \
+		--output out --limit 300
+	cat check.out check.err
+	equal "$(<check.status)" 0 "exit status"
+	equal "$(grep -c '^FAILED' check.out)" 0 "steps that failed"
+	for question in F1 F4 windows reset demo-matched matrix-cases experiments-right; do
+		equal "$(answer $question)" "as expected" "$question"
+	done
 }
 
 @test "gpu-check: a step that crashes and one that hangs do not stop the others" {
@@ -213,10 +202,6 @@ python_with_torch() { # stdin: shell code for a program, whose name is $name; ma
 	while read -r pid _; do
 		[[ $(runs "$pid") == no ]] || { echo "an import is still there"; return 1; }
 	done <imports
-}
-
-with_check() { # stdin: python that uses the modules of the check
-	PYTHONPATH="$root/scripts" python3 -B -
 }
 
 @test "gpu-check: the four commands have all steps, and their shares add up to less than ten minutes" {

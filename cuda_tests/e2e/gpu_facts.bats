@@ -182,6 +182,31 @@ seen() { # FACT, what was seen of it
 	equal "$(value graphs_again)" 0 "records of graphs"
 }
 
+@test "facts: records of graphs, recording in two windows, a reset, events, decoding, first launches" {
+	run_facts graph-records --nodes 100 --launches 200
+	equal "$(<facts.status) $(value graph_kernels) $(value graph_records) $(value without_times)" "0 20000 20000 0" "records"
+	# 8 buffers of 1,000 records are full after 8,000 of them
+	SIMCUDA_FAULT=cupti-device-buffers=1000 run_facts graph-records --nodes 100 --launches 200 --device-buffers 8
+	equal "$(value graph_records) $(value without_times)" "20000 12000" "records, device buffers full"
+	run_facts windows --file switch
+	equal "$(<facts.status)" 0 "exit status"
+	within "$(value kernels_with_file)" 40 100000 "kernels"
+	[[ ! -e switch ]]
+	run_facts reset
+	equal "$(<facts.status) $(value kernels)" "0 400" "kernels around a reset"
+	run_facts events # 20,000 steps, each a ns on the simulated device, 1 µs between kernel and event
+	within "$(value kernel_us)" 19 23 "µs"
+	run_facts decode --nodes 100 --launches 100 --short-us 10
+	within "$(value step_us)" 1000 1000000 "µs, 100 kernels of 10 µs"
+	printf '%s\n' "$build/gpu/explain/simple.ptx _Z10vector_addPKfS0_Pfi 4 1 1 256 1 1 0 b0 b1 b2 i1000" \
+		"$build/gpu/explain/simple.ptx _Z17saxpy_grid_strideifPKfPf 4 1 1 256 1 1 0 i1000 f2 b0 b1" >list
+	run_facts first --file list
+	equal "$(<facts.status) $(value launches)" "0 10" "launches, five of each"
+	echo "nowhere.ptx k 1 1 1 1 1 1 0" >list
+	run_facts first --file list
+	equal "$(<facts.status)" 1 "exit status without the PTX"
+}
+
 @test "facts: capture beside flushes, large graphs, dependent launches, wrong use" {
 	run_facts capture
 	equal "$(value end_capture)" CUDA_SUCCESS "cuStreamEndCapture"
@@ -195,7 +220,7 @@ seen() { # FACT, what was seen of it
 	equal "$(<facts.status)" 0 "exit status"
 	within "$(value dependent_overlaps)" 0 780 "overlaps of 40 kernels"
 	for wrong in "" "delivery --kernels 0" "delivery --buffer 64" "records --domains none" "records --nodes 1x" \
-		"idle --launches 99" "stuck --switch all"; do
+		"idle --launches 99" "stuck --switch all" "events --device-buffers 0"; do
 		run_facts $wrong
 		equal "$(<facts.status)" 2 "exit status of facts $wrong"
 	done

@@ -24,9 +24,9 @@ GPU_COPIED := libkerncast.so $(if $(wildcard shim/audit/audit.c),libkerncast-aud
   demo-static demo-static-sim demo-shared launch_path noop_preload.so \
   $(addprefix simcuda/,libcuda.so.1 libcudart.so.13 libcupti.so.13) \
   $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS) $(filter-out %-cpu,$(EXPERIMENT_PROGRAMS)))
-GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(GPU)/demo.costs $(GPU)/facts.costs \
+GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(addprefix $(GPU)/,demo.costs facts.costs first.costs) \
   $(patsubst $(BUILD)/%,$(GPU)/%,$(EXPERIMENT_COSTS)) \
-  $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
+  $(addprefix $(GPU)/explain/,simple.ptx shared.ptx matmul.ptx) $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
 
 $(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
 	@mkdir -p $(@D)
@@ -35,9 +35,13 @@ $(addprefix $(GPU)/,$(GPU_COPIED)): $(GPU)/%: $(BUILD)/%
 $(GPU)/experiments/%.costs: $(EXPERIMENTS)/%.costs
 	@mkdir -p $(@D)
 	cp $< $@
-$(GPU)/facts.costs: cuda_tests/gpu/facts/facts.costs
+$(GPU)/facts.costs $(GPU)/first.costs: $(GPU)/%: cuda_tests/gpu/facts/%
 	@mkdir -p $(@D)
 	cp $< $@
+# For every device since compute capability 7.5.
+$(GPU)/explain/%.ptx: cuda_tests/explain/%.cu $(READY)
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -arch=compute_75 -ptx $< -o $@
 $(GPU)/demo.costs: cuda_tests/demo/demo.costs
 	@mkdir -p $(@D)
 	cp $< $@

@@ -300,6 +300,7 @@ void sim_update_bare(void);
 void sim_evict_init(void);
 void sim_evict(void); /* cu_evict.c: empties caches as a real driver does, where SIMCUDA_EVICT asks for it */
 int sim_collects(uint32_t kind);
+int sim_has_collected(void); /* whether any kind was ever collected */
 struct simcuda_sink *sim_sink(void);
 
 /* An exported function: enter, work if the driver is usable, leave. work may
@@ -356,6 +357,8 @@ int sim_driver_version(void); /* may be asked before cuInit */
 void sim_faults_init(void);
 int sim_fault_oom(void); /* 1: this allocation or launch is to fail */
 int sim_fault_launch(void);
+/* Takes the time that so many launches, or nodes of one, take more. */
+void sim_fault_cost(uint64_t launches);
 void sim_log_init(void);
 static inline void sim_count(uint64_t *counter)
 {
@@ -443,5 +446,6 @@ CUresult sim_capture_work(CUstream stream, const struct sim_work *work);
 CUresult sim_capture_kernel(CUstream stream, const struct sim_work *work, void **params, void **extra);
 CUresult sim_capture_again(CUstream stream, CUstreamCaptureMode mode, CUgraph graph); /* replaces its nodes' contents */
 void sim_capture_forget_event(CUevent event);
+void sim_capture_disturb(void); /* by a flush of CUPTI, with the fault cupti-unsafe-flush */
 
 #endif

@@ -43,6 +43,7 @@ struct simcuda_call {
 	/* set by the sink */
 	uint8_t told;      /* at enter: a subscriber was told of the call ... */
 	uint8_t left_open; /* ... and at leave it was not: the thread's later calls have this one's id */
+	uint32_t sessions; /* at enter: how often records of kernels had been enabled */
 };
 
 enum simcuda_kind {
@@ -134,11 +135,18 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom, cupti_crash_flush: only th
 	uint32_t cupti_null_buffer;
 	uint32_t cupti_incomplete_kind;
 	uint32_t cupti_finalize_graphs;
+	uint32_t cupti_cost_ns; /* more for each launch and node, since records were first made */
+	uint32_t cupti_stuck_kinds;
+	uint32_t cupti_unsafe_flush;
+	uint32_t cupti_slow_kernels_ns; /* more for each kernel that a record is made of */
 	uint32_t oom;
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;
 	uint32_t no_device;
 	uint32_t query_errno;
+	uint32_t slow_launch_ns; /* more for each launch and node, from the start */
+	uint32_t loose_handles;
+	uint32_t serial_dependents;
 };
 
 #define SIMCUDA_LOG_MAGIC "SIMCUDA1"

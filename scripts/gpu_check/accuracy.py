@@ -11,6 +11,9 @@ except ImportError:
 NAME, TITLE = "accuracy", "Accuracy"
 NEEDS_S, SHARE_S = 1, 10
 
+LOW, HIGH = 87, 95  # %, of what should be 90
+LEAST_LAUNCHES = 1000  # of which the share means something
+
 COVERAGE = """
 SELECT count(*), sum(took BETWEEN solo_low_ns AND solo_high_ns), avg(abs(solo_ns - took) / CAST(took AS REAL)) FROM
   (SELECT solo_ns, solo_low_ns, solo_high_ns, measured_end_ns - measured_start_ns AS took FROM launch
@@ -46,7 +49,10 @@ def coverage(machine, section):
         try:
             n, inside, error = with_file.execute(COVERAGE).fetchone()
             if n:
-                section.row(rows, name_of(path), n, f"{100 * inside / n:.1f}", f"{100 * error:.1f}")
+                share = 100 * inside / n
+                if n >= LEAST_LAUNCHES:
+                    section.answer("intervals", name_of(path), f"{share:.0f} %", LOW <= share <= HIGH)
+                section.row(rows, name_of(path), n, f"{share:.1f}", f"{100 * error:.1f}")
         except sqlite3.Error as error:
             section.fail(f"{name_of(path)}: {error}")
         finally:

@@ -12,11 +12,17 @@ NEEDS_S, SHARE_S = 25, 150
 LAUNCH_SHARE = 0.25  # of the step's time; of the simulated device's, all
 BUDGET_NS = {"1": 150, "8": 400}  # median added for each launch, measuring off, by streams
 BUDGET_99_NS = 2000
+PAUSE_ROUNDS, MOST_PAUSE_NS = 3, 100
 
 
 def run_step(machine, clock, section):
-    launch_path(machine, clock if machine.simulated else clock.share(clock.left() * LAUNCH_SHARE), section)
-    training(machine, clock, section)
+    part = clock if machine.simulated else clock.share(clock.left() * LAUNCH_SHARE)
+    if section.wants("launch-1", "launch-8"):
+        launch_path(machine, part, section)
+    if section.wants("pause"):
+        pause(machine, clock, section)
+    if section.wants("step", "step-adaptive", "step-profiler"):
+        training(machine, clock, section)
 
 
 # --- a launch
@@ -78,6 +84,8 @@ def launch_table(machine, section, samples, rounds):
             off, on = values[2] - values[0], values[3] - values[0]
             section.row(rows, streams, what, *[f"{v:.0f}" for v in values], f"{off:.0f}", f"{on:.0f}",
                         f"{limit}: {'kept' if off <= limit else 'OVER'}")
+            if what == "median":
+                section.answer(f"launch-{streams}", "launch_path", f"{off:.0f} ns", off <= limit)
             # A stand-in's launch path on a busy machine decides nothing; `make bench` is there for that.
             if machine.simulated or off <= limit:
                 section.passed()
@@ -85,6 +93,25 @@ def launch_table(machine, section, samples, rounds):
                 section.fail(f"{streams} streams, {what}: {off:.0f} ns added, budget {limit}")
     section.file_text("launch_path, (streams, kind): (median, 99th percentile) ns of each round\n"
                       + "\n".join(f"{key}: {value}" for key, value in samples.items()))
+
+
+# --- a launch while adaptive measuring rests
+
+def pause(machine, clock, section):
+    """Nearly all of these launches: their shape is soon known. The simulated device does all its work here, as it
+    makes no records otherwise."""
+    times = {measure: [] for measure in ("off", "adaptive")}
+    for _ in range(1 if machine.quick else PAUSE_ROUNDS):
+        for measure, medians in times.items():
+            environment = machine.environment(LD_PRELOAD=machine.shim, KERNCAST_QUIET="1", KERNCAST_MEASURE=measure,
+                                              KERNCAST_DB=os.path.join(machine.scratch, f"pause-{measure}.db"))
+            ended = run([machine.program("launch_path"), "1"], clock, 60, environment)
+            if ended.status:
+                section.ask_not("pause", f"launch_path, {measure}: {ended.how()}: {ended.last_words()}")
+                return
+            medians.append(int(ended.out.split()[0]))
+    off, adaptive = (statistics.median(medians) for medians in times.values())
+    section.answer("pause", "launch_path", f"{adaptive - off:+.0f} ns", adaptive - off <= MOST_PAUSE_NS)
 
 
 # --- a training step
@@ -184,6 +211,10 @@ def step_goals(section, step_ms):
     added = step_ms["measuring on"] - step_ms["alone"]
     share = added / step_ms["alone"]
     section.answer("step", "measuring on", f"{100 * share:.1f} % ({1000 * added:.0f} µs)", share <= MOST_ADDED)
+    if "measuring adaptively" in step_ms:
+        adaptive = step_ms["measuring adaptively"] - step_ms["alone"]
+        section.answer("step-adaptive", "measuring adaptively", f"{100 * adaptive / step_ms['alone']:.1f} % "
+                       f"({1000 * adaptive:.0f} µs)", adaptive <= MOST_ADDED * step_ms["alone"])
     if "PyTorch's profiler" not in step_ms:
         return
     profiler = step_ms["PyTorch's profiler"] - step_ms["alone"]

@@ -79,5 +79,7 @@ def doctor(machine, clock, section):
     rows = section.table("level", "check", "doctor says")
     for check in answer["checks"]:
         section.row(rows, check["level"], check["name"], check["text"])
+    named = [check["name"] for check in answer["checks"] if check["level"] == "problem"]
+    section.answer("doctor", "kerncast doctor", ", ".join(named) or "no", answer["ok"])
     section.judge("" if answer["ok"] and ended.status == 0 else "kerncast doctor names a problem")
     section.judge("" if answer["simulated"] == machine.simulated else f"doctor: simulated is {answer['simulated']}")

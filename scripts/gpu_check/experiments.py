@@ -40,6 +40,8 @@ def one(experiment, section, rows):
         section.row(rows, name, claim["claim"], claim["paper"], claim["here"] or "-", holds, claim["why"] or "")
     if experiment["complete"] < experiment["steps"]:
         section.skip(f"{name}: {experiment['complete']} of {experiment['steps']} steps in the time there was")
+    if experiment["complete"]:
+        section.answer("experiments-right", name, f"{wrong} wrong" if wrong else "yes", not wrong)
     if wrong:
         section.fail(f"{name}: {wrong} wrong results")
     elif experiment["complete"]:

@@ -19,14 +19,13 @@ NOT_ASKED = "not asked: "
 class Facts:
     """One process of the facts program: its lines, and the values among them."""
 
-    def __init__(self, machine, clock, section, rows, part, *options, title="", preload=None, measure="all"):
+    def __init__(self, machine, clock, section, rows, part, *options, title="", preload=None, measure="all",
+                 run_options=(), costs="facts.costs"):
         title = title or part
         command = [machine.program("facts"), part] + cupti_of(machine, options) + [str(o) for o in options]
-        environment = machine.environment()
-        if machine.simulated:
-            environment["SIMCUDA_COSTS"] = os.path.join(machine.files, "facts.costs")
+        environment = machine.environment(**self.costs(machine, costs))
         if preload:  # the database
-            self.ended = under_kerncast(machine, command, preload, clock, PART_S, environment, measure)
+            self.ended = under_kerncast(machine, command, preload, clock, PART_S, environment, measure, run_options)
         else:
             self.ended = run(command, clock, PART_S, environment)
         section.file_text(f"$ facts {part} {' '.join(str(o) for o in options)}\n" + self.ended.out + self.ended.err)
@@ -44,6 +43,11 @@ class Facts:
             self.failed = self.failed or self.ended.how()
         section.judge(self.failed and f"{title}: {self.failed}")
 
+    @staticmethod
+    def costs(machine, name="facts.costs"):
+        """What the simulated device needs to know of its kernels."""
+        return {"SIMCUDA_COSTS": os.path.join(machine.files, name)} if machine.simulated else {}
+
     def get(self, key):
         """A value; what went wrong where it was not given."""
         return self.values.get(key) or NOT_ASKED + (self.failed or "it was not told")
@@ -56,13 +60,16 @@ def cupti_of(machine, options):
 
 def run_step(machine, clock, section):
     rows = section.table("part", "fact", "", "seen")
-    parts = (lambda: Facts(machine, clock, section, rows, "addresses"),
-             lambda: ids(machine, clock, section, rows, "F1", "driver"),  # decides about everything else
-             lambda: ids(machine, clock, section, rows, "F0", "both"),
-             lambda: handles(machine, clock, section, rows), lambda: static_runtime(machine, clock, section, rows),
-             lambda: capture(machine, clock, section, rows), lambda: dependent(machine, clock, section, rows))
-    for part in parts:
-        part()
+    parts = (((), lambda: Facts(machine, clock, section, rows, "addresses")),
+             (("F1",), lambda: ids(machine, clock, section, rows, "F1", "driver")),  # decides about everything else
+             (("F0",), lambda: ids(machine, clock, section, rows, "F0", "both")),
+             (("F3-function", "F3-kernel"), lambda: handles(machine, clock, section, rows)),
+             (("F3-static",), lambda: static_runtime(machine, clock, section, rows)),
+             (("F4",), lambda: capture(machine, clock, section, rows)),
+             (("F6",), lambda: dependent(machine, clock, section, rows)))
+    for questions, part in parts:
+        if section.wants(*questions):
+            part()
 
 
 # --- correlation ids

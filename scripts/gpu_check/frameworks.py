@@ -35,7 +35,11 @@ def run_step(machine, clock, section):
                 section.skip(f"{name}: {module} is not installed")
             else:
                 arguments = ["10"] if machine.quick and name != "cupy_kernels.py" else []
-                compared(machine, clock, section, rows, name, *arguments)
+                report, why = compared(machine, clock, section, rows, name, *arguments)
+                if report is None:
+                    section.ask_not("frameworks-same", why)
+                else:
+                    section.answer("frameworks-same", module, why or f"{report.count('matched')} matched", not why)
         except OutOfTime as error:
             section.skip(f"{name}: {error}")
 

@@ -8,6 +8,7 @@ from .facts import NOT_ASKED, Facts
 NAME, TITLE = "idle", "CUPTI switched on and off"
 NEEDS_S, SHARE_S = 15, 45
 MOST_NS = 100  # that may remain, of each launch
+MOST_MB = 50  # of the GPU's memory
 GRAPH_NODES = 200  # as the facts program has it
 STATE, GRAPHS = "state ", "graphs "  # names of values: state TIME NAME, graphs NAME
 
@@ -16,7 +17,8 @@ LATE, EARLY = "attached late", "attached early"
 ORDERS = ((LATE, ("--in-callback",)), (EARLY, ("--early",)))
 BESIDE = (("finalized in a callback", ("--in-callback",)), ("finalized directly", ()))
 BARE = ("bare", "bare, measured again")
-SWITCHED_OFF, FINALIZED = "callbacks off", "finalized"
+RESTING, SWITCHED_OFF, FINALIZED = "kinds off", "callbacks off", "finalized"  # kerncast rests with callbacks on
+COSTS = ("idle-rest", "idle-off", "idle-finalized", "idle-again")
 SURVIVAL = (("not seen by CUPTI", ()), ("launched while it was attached", ("--launched",)),
             ("instantiated while it was attached", ("--instantiated",)),
             ("instantiated and launched while it was attached", ("--instantiated", "--launched")))
@@ -43,14 +45,16 @@ def run_step(machine, clock, section):
     rows = section.table("part", "fact", "", "seen")
     launches = ["--launches", 2000] if machine.quick else []
     many = ["--launches", 20000] if machine.quick else []
-    launch_costs(machine, clock, section, rows, launches)
-    graph_costs(machine, clock, section, rows, launches)
-    survival(machine, clock, section, rows)
-    stuck(machine, clock, section, rows)
-    beside(machine, clock, section, rows)
-    Facts(machine, clock, section, rows, "many", *many)
-    hardware = Facts(machine, clock, section, rows, "hw-trace")
-    section.row(rows, "hw-trace", "cuptiActivityEnableHWTrace", "info", hardware.get("hw_trace"))
+    parts = ((COSTS, lambda: launch_costs(machine, clock, section, rows, launches)),
+             (("idle-again",), lambda: graph_costs(machine, clock, section, rows, launches)),
+             (("graph-after-finalize",), lambda: survival(machine, clock, section, rows)),
+             (("stuck-callbacks", "stuck-kinds"), lambda: stuck(machine, clock, section, rows)),
+             (("idle-again",), lambda: beside(machine, clock, section, rows)),
+             (("records",), lambda: records(machine, clock, section, rows, many)),
+             (("hw-trace",), lambda: hardware(machine, clock, section, rows)))
+    for questions, part in parts:
+        if section.wants(*questions):
+            part()
 
 
 # --- costs
@@ -66,7 +70,7 @@ def launch_costs(machine, clock, section, rows, launches):
         for (time, state), cost in costs.items():
             section.row(table, title, state, time, f"{cost.reached_ms:.1f}", *[f"{v:.0f}" for v in cost.values])
         bare = bare or bare_of(costs)
-        for question, state in (("idle-off", SWITCHED_OFF), ("idle-finalized", FINALIZED)):
+        for question, state in (("idle-rest", RESTING), ("idle-off", SWITCHED_OFF), ("idle-finalized", FINALIZED)):
             remains(section, question, title, costs, state, bare, facts)
         right(section, title, facts, "attached_again")
 
@@ -139,6 +143,8 @@ def stuck(machine, clock, section, rows):
     """Threads whose correlation ids repeat."""
     cudart = machine.place_of("libcudart.so.13")
     for question, launches, switched in STUCK:
+        if not section.wants(question):
+            continue
         title = f"launches of the {launches}, {switched if switched == 'kinds' else f'callbacks of the {switched}'}"
         if launches == "runtime" and not cudart:
             section.ask_not(question, f"{title}: no shared CUDA runtime")
@@ -162,3 +168,30 @@ def beside(machine, clock, section, rows):
         facts = Facts(machine, clock, section, rows, "reattach", *options, title=f"beside launches, {title}")
         section.row(table, title, *[facts.get(key) for key in ("rounds", "attach_ms", "detach_ms", "held_ms")])
         right(section, f"beside launches, {title}", facts, "reattached")
+
+
+# --- many records
+
+def records(machine, clock, section, rows, launches):
+    facts = Facts(machine, clock, section, rows, "many", *launches)
+    said = facts.get("many")
+    if said.startswith(NOT_ASKED):
+        section.ask_not("records", said[len(NOT_ASKED):])
+        return
+    memory_mb = float(facts.get("memory_mb"))
+    section.answer("records", "facts", f"{'all' if said == '1' else 'not all'} right, {memory_mb:+.0f} MB",
+                   said == "1" and memory_mb <= MOST_MB)
+
+
+def hardware(machine, clock, section, rows):
+    """Where CUPTI takes it, the records must be right."""
+    facts = Facts(machine, clock, section, rows, "hw-trace")
+    said = facts.get("hw_trace")
+    section.row(rows, "hw-trace", "cuptiActivityEnableHWTrace", "info", said)
+    if said.startswith(NOT_ASKED):
+        section.ask_not("hw-trace", said[len(NOT_ASKED):])
+        return
+    right = facts.values.get("hw_records")
+    section.answer("hw-trace", "facts", said + ("" if right is None else
+                                                ", all records right" if right == "1" else ", not all records right"),
+                   right != "0")

@@ -73,9 +73,9 @@ def difference(plain, shimmed):
     return None
 
 
-def under_kerncast(machine, command, database, clock, limit_s, environment, measure=None):
+def under_kerncast(machine, command, database, clock, limit_s, environment, measure=None, run_options=()):
     """Runs command under `kerncast run`."""
-    options = ["-o", database] + ([f"--measure={measure}"] if measure else [])
+    options = ["-o", database, *run_options] + ([f"--measure={measure}"] if measure else [])
     return run([machine.kerncast, "run", "-q", *options, "--", *command], clock, limit_s, environment)
 
 

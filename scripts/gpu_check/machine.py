@@ -6,6 +6,9 @@ import subprocess
 LIBRARIES = ("libcudart.so.13", "libcupti.so.13")
 TOOLKIT_FOLDERS = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
 CLEARED = ("KERNCAST_", "SIMCUDA_")  # an environment of our own for every program
+# But for these: a stand-in's fault must reach every program.
+KEPT = ("SIMCUDA_FAULT", "SIMCUDA_DEVICE", "SIMCUDA_LOADS", "SIMCUDA_CUPTI_IDS", "SIMCUDA_CUPTI_NODES",
+        "SIMCUDA_CUPTI_PLACE")
 
 
 class NotReady(Exception):
@@ -100,9 +103,13 @@ class Machine:
             return ""
         return "" if done.returncode else done.stdout.decode(errors="replace").strip()
 
+    def found_variables(self):
+        return {k: v for k, v in os.environ.items()
+                if k in KEPT and self.simulated or not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+
     def environment(self, **more):
         """For one of our own programs."""
-        variables = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+        variables = self.found_variables()
         path = self.folders + [p for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p]
         variables["LD_LIBRARY_PATH"] = ":".join(path)
         variables["PATH"] = os.path.dirname(os.path.abspath(self.python)) + ":" + variables.get("PATH", os.defpath)
@@ -113,7 +120,7 @@ class Machine:
 
     def environment_as_found(self, **more):
         """For programs that bring their own libraries: nothing is set that a user would not have set."""
-        variables = {k: v for k, v in os.environ.items() if not k.startswith(CLEARED) and k != "LD_PRELOAD"}
+        variables = self.found_variables()
         if self.simulated:
             path = self.folders + [p for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p]
             variables["LD_LIBRARY_PATH"] = ":".join(path)

@@ -22,6 +22,7 @@ class Matrix:
     def __init__(self, machine, clock, section):
         self.machine, self.clock, self.section = machine, clock, section
         self.runner = os.path.join(machine.files, "matrix", "run-matrix")
+        self.judged, self.wrong = 0, []
         self.how = [] if machine.simulated else ["--gpu"]
         self.environment = machine.environment(TMPDIR=machine.scratch)
 
@@ -75,6 +76,9 @@ def one_row(matrix, rows, case, door, ended, folder):
         short = matrix.machine.without_places(said)[:SAID_CHARS]
         section.row(rows, *([case] if door == "preload" else [case, door]), *numbers, short)
         section.judge("" if said == "ok" else f"{name}: {short}")
+        if said != "ok":
+            matrix.wrong.append(f"{name}: {short}")
+        matrix.judged += 1
         section.file_text(ended.out + ended.err)
         if said != "ok":
             matrix.keep(folder, case, door)
@@ -105,7 +109,9 @@ def run_step(machine, clock, section):
     if not cases:
         section.fail("run-matrix --list names no case")
     run_all(matrix, rows, [(case, "preload") for case in cases])
-    if machine.quick:
-        return
-    rows = section.table("case", "door", *columns, "result", title="By the other doors.")
-    run_all(matrix, rows, [(case, door) for door in DOORS for case in DOOR_CASES])
+    if not machine.quick:
+        rows = section.table("case", "door", *columns, "result", title="By the other doors.")
+        run_all(matrix, rows, [(case, door) for door in DOORS for case in DOOR_CASES])
+    if matrix.judged:
+        section.answer("matrix-cases", "run-matrix", "yes" if not matrix.wrong else
+                       f"{len(matrix.wrong)} of {matrix.judged} are not: {matrix.wrong[0]}", not matrix.wrong)

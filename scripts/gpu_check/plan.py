@@ -1,18 +1,18 @@
 """Which steps there are, in the order of what depends on them, and the time of each."""
-from . import (accuracy, cost, delivery, demo, environment, experiments, facts, frameworks, graphs, idle, matrix,
-               pytorch, sharing)
+from . import (accuracy, calibrate, cost, delivery, demo, environment, experiments, facts, first, frameworks, graphs,
+               idle, matrix, pytorch, reported, sharing)
 from .clock import RESERVE_S
 
 # The four commands of a first run on a GPU. What decides about the rest comes first. The accuracy is of the
 # databases of the same command, so it belongs to two of them.
 COMMANDS = {
-    "A": (environment, facts, idle, delivery, graphs),
+    "A": (environment, facts, idle, delivery, graphs, reported),
     "B": (demo, frameworks, cost, accuracy),
-    "C": (pytorch, accuracy),
+    "C": (pytorch, first, calibrate, accuracy),
     "D": (matrix, sharing, experiments),
 }
-STEPS = (environment, facts, idle, delivery, graphs, demo, frameworks, cost, pytorch, matrix, accuracy, sharing,
-         experiments)
+STEPS = (environment, facts, idle, delivery, graphs, reported, demo, frameworks, cost, pytorch, first, calibrate,
+         matrix, accuracy, sharing, experiments)
 COMMAND_LIMIT_S = 600  # what the machine that lends the GPU gives a command; some of it is for starting
 
 

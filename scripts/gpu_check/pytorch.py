@@ -13,9 +13,10 @@ except ImportError:
     sqlite3 = None
 
 NAME, TITLE = "pytorch", "PyTorch in particular"
-NEEDS_S, SHARE_S = 30, 270
+NEEDS_S, SHARE_S = 30, 300
 AHEAD_S, QUICK_AHEAD_S = 10, 2
 LEAST_SHARE, MOST_LAG_MS = 90, 100
+WITH = {"profiler-all": ("profiler-disabled", "profiler-off", "profiler-all"), "ahead": ("ahead", "lag")}
 CLASSES = ("first_seen", "new_size", "repeated", "overlapped")
 
 
@@ -25,11 +26,14 @@ def run_step(machine, clock, section):
         return
     rows = table(section)
     parts = (("profiler-all", lambda: profiler(machine, clock, section)),
+             ("profiler-late", lambda: profiler_late(machine, clock, section)),
              ("loader", lambda: same(machine, clock, section, rows, "loader", "torch_loader.py")),
              ("ahead", lambda: ahead(machine, clock, section)),
              ("classes", lambda: training(machine, clock, section, rows)),
              ("compile", lambda: same(machine, clock, section, rows, "compile", "torch_compile.py")))
     for name, part in parts:
+        if not section.wants(*WITH.get(name, (name,))):
+            continue
         try:
             part()
         except (OutOfTime, Unusable) as error:
@@ -64,6 +68,22 @@ def profiler(machine, clock, section):
                     report.count("matched") if report else "-", why or "as alone")
         section.judge(why and f"{question}: {why}")
         section.answer(question, question, why or f"{kernels_in(ended.out)}, as without kerncast", not why)
+
+
+def profiler_late(machine, clock, section):
+    """Started when kerncast has measured for a while and the GPU has rested, as loops with a schedule do."""
+    name = "torch_profiled_late.py"
+    plain = alone(machine, clock, section, name)
+    database = os.path.join(machine.scratch, "torch_profiled_late.db")
+    ended = under_kerncast(machine, [machine.python, script(machine, name)], database, clock, FIRST_S,
+                           machine.environment_as_found())
+    report = Report(machine, clock, database)
+    machine.results_database(database)
+    section.file_text(f"$ kerncast run {name}\n{ended.out}{ended.err}")
+    why = difference(plain, ended) or report.objection(measured=False)
+    section.judge(why and f"profiler-late: {why}")
+    section.answer("profiler-late", name, why or f"{kernels_in(ended.out)}, as without kerncast; of "
+                   f"{report.count('launches')} launches {report.count('matched')} measured", not why)
 
 
 def kernels_in(text):

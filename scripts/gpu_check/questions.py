@@ -17,6 +17,8 @@ CATALOGUE = (
     ("F5-2000", "a graph of 2,000 nodes, nothing measured: instantiation and launch under kerncast",
      "at most 3 x; 40 µs more", "graphs"),
     ("F5-10000", "a graph of 10,000 nodes: the same", "at most 3 x; 120 µs more", "graphs"),
+    ("idle-rest", "what does CUPTI cost while kerncast rests, kinds switched off and callbacks on?",
+     "100 ns of a launch or less", "idle"),
     ("idle-off", "what remains of CUPTI's cost after kinds and callbacks are switched off?",
      "100 ns of a launch or less", "idle"),
     ("idle-finalized", "the same, after cuptiFinalize", "100 ns of a launch or less", "idle"),
@@ -26,6 +28,19 @@ CATALOGUE = (
     ("stuck-callbacks", "callbacks switched off and on while threads launch: threads whose correlation ids repeat",
      "none", "idle"),
     ("stuck-kinds", "the same, kinds of records switched", "none", "idle"),
+    ("records", "300,000 launches with records: is every record right, and how much memory of the GPU do they take?",
+     "all of them, 50 MB or less", "idle"),
+    ("hw-trace", "what does cuptiActivityEnableHWTrace answer, and are its records right?", "that it is not "
+     "supported, or all of them", "idle"),
+    ("device-buffers", "a million records of graphs' kernels, with 8 of CUPTI's device buffers: records without times, "
+     "memory of the GPU", "none, 50 MB or less", "reported"),
+    ("windows", "recording switched off and on by --while, kernels and graphs: launches matched", "all", "reported"),
+    ("reset", "launches before and after cuDevicePrimaryCtxReset: matched", "all", "reported"),
+    ("durations", "a kernel timed by events, alone and measured by kerncast", "at most 1.1 x", "reported"),
+    ("two-processes", "a kernel as kerncast measures it, while another process does the same", "at most 1.1 x",
+     "reported"),
+    ("decode", "a graph of 500 kernels of 3 µs, replayed and waited for: time under kerncast", "at most 1.1 x",
+     "reported"),
     ("F6", "do kernels of one stream overlap under programmatic dependent launch?", "yes", "facts"),
     ("demo-matched", "the demo under kerncast: the same output, and every launch matched?", "yes", "demo"),
     ("profiler-disabled", "PyTorch's profiler before the first CUDA call, KERNCAST_DISABLE=1: the kernels it saw",
@@ -42,20 +57,50 @@ CATALOGUE = (
      "pytorch"),
     ("classes", "a small training: are launches first seen, of new sizes, repeated, overlapped, and the ledger right?",
      "all of them", "pytorch"),
+    ("profiler-late", "PyTorch's profiler twice, after kerncast has measured and rested: the kernels it saw",
+     "as without kerncast, each time", "pytorch"),
+    ("first-launches", "a dozen own kernels, predicted from their code before they were ever measured",
+     "half within 2 x, three quarters in their ranges", "first"),
+    ("calibration", "kerncast calibrate: is everything measured, and possible?", "yes", "calibrate"),
+    ("doctor", "does kerncast doctor name a problem?", "no", "environment"),
+    ("frameworks-same", "programs of PyTorch, Triton, CuPy and JAX: results, and the ledger", "as without kerncast, all "
+     "matched", "frameworks"),
+    ("launch-1", "a launch, nothing measured: time that kerncast adds, one stream", "150 ns or less", "cost"),
+    ("launch-8", "the same, eight streams", "400 ns or less", "cost"),
+    ("pause", "a launch while --measure=adaptive rests: time that is added to one with measuring off", "100 ns or less",
+     "cost"),
+    ("matrix-cases", "every way to launch, by every door: is each case right?", "yes", "matrix"),
+    ("intervals", "repeated launches that ran alone: inside their 90 % intervals", "87 to 95 %", "accuracy"),
+    ("sharing-pairs", "kernels that share SMs: pairs that were measured", "all", "sharing"),
+    ("experiments-right", "the papers' experiments: are all results right?", "yes", "experiments"),
+    ("step-adaptive", "a training step under --measure=adaptive: time added", "5 % or less", "cost"),
     ("step", "a training step under kerncast: time added", "5 % or less", "cost"),
     ("step-profiler", "the same, beside what PyTorch's profiler adds", "half of it or less", "cost"),
 )
+STEP_OF = {row[0]: row[3] for row in CATALOGUE}
+
+
+def steps_of(names):
+    """The steps that ask them, each once; KeyError for a name that there is not."""
+    return list(dict.fromkeys(STEP_OF[name] for name in names))
+
+
 EXPECTED, UNEXPECTED, NOT_ASKED = "as expected", "NOT as expected", "not asked"
 
 
 class Questions:
     """A question has an answer of each of its parts (ways to launch, sizes) that was asked, with what came of it."""
 
-    def __init__(self, steps):
-        self.asked = [row for row in CATALOGUE if row[3] in steps]
+    def __init__(self, steps, chosen=()):
+        """chosen: only these, where there are any."""
+        self.asked = [row for row in CATALOGUE if row[3] in steps and (not chosen or row[0] in chosen)]
+        self.chosen = set(chosen)
         self.answers = {row[0]: [] for row in CATALOGUE}  # (part, answer, whether as expected)
         self.reasons = {row[0]: [] for row in CATALOGUE}
         self.claims = {}
+
+    def wants(self, names):
+        return not self.chosen or bool(self.chosen.intersection(names))
 
     def answer(self, name, part, text, expected):
         self.answers[name].append((part, text, bool(expected)))

@@ -7,7 +7,6 @@ import tarfile
 import time
 
 from .clock import stopped
-from .questions import Questions
 
 FILE_BYTES = 16_000_000
 TEXT_BYTES = 1_400_000  # of a step: all steps together are below FILE_BYTES
@@ -79,6 +78,10 @@ class Section:
         self.results.questions.answer(question, part, text, expected)
         self.results.write_summary()
 
+    def wants(self, *questions):
+        """Whether one of these questions is asked; none named: whether all are."""
+        return self.results.questions.wants(questions)
+
     def ask_not(self, question, reason):
         self.results.questions.not_asked(question, reason)
         self.results.write_summary()
@@ -116,9 +119,9 @@ class Section:
 
 
 class Results:
-    def __init__(self, folder, machine, clock, date, steps):
+    def __init__(self, folder, machine, clock, date, questions):
         self.folder, self.machine, self.clock, self.date = folder, machine, clock, date
-        self.sections, self.questions = [], Questions(steps)
+        self.sections, self.questions = [], questions
         self.finished = False
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):  # of an earlier check

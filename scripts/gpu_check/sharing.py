@@ -51,6 +51,7 @@ def pair_table(kernels, pairs, section):
     for a in names:
         cells = [slowdown.get((a, b), "") for b in names]
         section.row(rows, a, *(f"{float(cell):.2f}" if cell else "-" for cell in cells))
+    section.answer("sharing-pairs", "sharing", f"{len(pairs)} of {len(names) ** 2}", len(pairs) == len(names) ** 2)
     section.judge("" if len(pairs) == len(names) ** 2 else f"{len(pairs)} of {len(names) ** 2} pairs")
     apart = [f"{pair['a']} and {pair['b']}" for pair in pairs if float(pair["overlap_share"]) < OVERLAP]
     if apart:

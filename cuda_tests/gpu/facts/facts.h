@@ -34,6 +34,12 @@
 	X(cuStreamQuery, cuStreamQuery)                                                                                \
 	X(cuStreamSynchronize, cuStreamSynchronize)                                                                    \
 	X(cuMemGetInfo_v2, cuMemGetInfo_v2)                                                                            \
+	X(cuMemAlloc_v2, cuMemAlloc_v2)                                                                                \
+	X(cuMemsetD8_v2, cuMemsetD8_v2)                                                                                \
+	X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset_v2)                                                      \
+	X(cuEventCreate, cuEventCreate)                                                                                \
+	X(cuEventRecord, cuEventRecord)                                                                                \
+	X(cuEventElapsedTime, cuEventElapsedTime)                                                                      \
 	X(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2)                                                            \
 	X(cuStreamEndCapture, cuStreamEndCapture)                                                                      \
 	X(cuModuleLoadData, cuModuleLoadData)                                                                          \
@@ -91,7 +97,10 @@ struct facts_options {
 	bool early;                  /* CUPTI is attached before there is a context */
 	bool instantiated, launched; /* with CUPTI attached: the graph of `survival` */
 	const char *switched;        /* what `stuck` switches off and on: "driver", "runtime", "kinds" */
-	uint64_t short_ns, long_ns;  /* how long kernels of `delivery` keep the device busy */
+	uint64_t short_ns,
+	    long_ns;           /* how long kernels of `delivery` keep the device busy; short_ns: of `decode`, too */
+	size_t device_buffers; /* CUPTI's own, at most */
+	const char *file;      /* what `windows` makes and removes, and `first` reads */
 };
 
 struct facts_call {
@@ -176,13 +185,13 @@ void facts_forget(void);
 const struct facts_call *facts_call_of(bool runtime, uint32_t correlation);
 
 /* Kernels that keep one SM busy for a time on the device's clock. PTX 7.8, which drivers since 11.8 compile. */
-extern const char facts_ptx[];           /* facts_first, facts_second (unsigned 64-bit ns), for 7.5 and up */
+extern const char facts_ptx[]; /* facts_first, facts_second (unsigned 64-bit ns), facts_work (steps), for 7.5 and up */
 extern const char facts_ptx_dependent[]; /* facts_dependent (the same): lets the next kernel begin; for 9.0 and up */
 CUfunction facts_function(const char *name);
 void facts_launch(CUfunction function, CUstream stream, unsigned grid, unsigned block, uint64_t ns);
 CUstream facts_stream(void);
-/* A graph of a chain of empty kernels, captured and instantiated. */
-CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes);
+/* A graph of a chain of kernels that take ns, captured and instantiated. */
+CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes, uint64_t ns);
 
 /* The parts; the options are documented where they are parsed. */
 void facts_addresses(const struct facts_options *options);
@@ -202,5 +211,11 @@ void facts_stuck(const struct facts_options *options);
 void facts_reattach(const struct facts_options *options);
 void facts_many(const struct facts_options *options);
 void facts_hw_trace(const struct facts_options *options);
+void facts_graph_records(const struct facts_options *options);
+void facts_windows(const struct facts_options *options);
+void facts_reset(const struct facts_options *options);
+void facts_events(const struct facts_options *options);
+void facts_decode(const struct facts_options *options);
+void facts_first(const struct facts_options *options);
 
 #endif

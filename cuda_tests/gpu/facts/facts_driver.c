@@ -108,8 +108,27 @@ void facts_versions(const struct facts_options *options)
 	"	setp.lt.u64 %p1, %rd4, %rd1;\n"                                                                              \
 	"	@%p1 bra AGAIN;\n"
 
+/* A chain of multiplications and additions: unlike the others, it takes longer where the device is slower. The store
+ * never happens. */
+#define WORK(name)                                                                                                     \
+	".visible .entry " name "(.param .u64 " name "_steps)\n"                                                       \
+	"{\n"                                                                                                          \
+	"	.reg .pred %p<3>;\n"                                                                                         \
+	"	.reg .b64 %rd<4>;\n"                                                                                         \
+	"	ld.param.u64 %rd1, [" name "_steps];\n"                                                                \
+	"	mov.u64 %rd2, %rd1;\n"                                                                                       \
+	"	mov.u64 %rd3, %rd1;\n"                                                                                       \
+	"AGAIN:\n"                                                                                                     \
+	"	mad.lo.s64 %rd3, %rd3, %rd3, 1;\n"                                                                           \
+	"	sub.s64 %rd2, %rd2, 1;\n"                                                                                    \
+	"	setp.gt.s64 %p1, %rd2, 0;\n"                                                                                 \
+	"	@%p1 bra AGAIN;\n"                                                                                           \
+	"	setp.ne.s64 %p2, %rd2, 0;\n"                                                                                 \
+	"	@%p2 st.global.u64 [%rd1], %rd3;\n"                                                                          \
+	"	ret;\n}\n"
+
 const char facts_ptx[] = ".version 7.8\n.target sm_75\n.address_size 64\n" SPIN("facts_first") UNTIL
-    "	ret;\n}\n" SPIN("facts_second") UNTIL "	ret;\n}\n";
+    "	ret;\n}\n" SPIN("facts_second") UNTIL "	ret;\n}\n" WORK("facts_work");
 
 /* PTX ISA, "griddepcontrol": the next kernel may begin when all blocks have said launch_dependents; wait returns when
  * the kernels before have ended. */
@@ -142,14 +161,14 @@ CUstream facts_stream(void)
 	return stream;
 }
 
-CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes)
+CUgraphExec facts_captured(CUfunction function, CUstream stream, int nodes, uint64_t ns)
 {
 	CUgraphExec executable;
 	CUgraph graph;
 
 	FACTS_CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	for (int i = 0; i < nodes; i++)
-		facts_launch(function, stream, 1, 32, 0);
+		facts_launch(function, stream, 1, 32, ns);
 	FACTS_CALL(cuStreamEndCapture, stream, &graph);
 	FACTS_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0);
 	return executable;

@@ -349,7 +349,7 @@ void facts_idle_graphs(const struct facts_options *options)
 	double each_ns;
 
 	prepare(options);
-	graph = facts_captured(idle.function, idle.streams[0], NODES);
+	graph = facts_captured(idle.function, idle.streams[0], NODES, 0);
 	launch_many(idle.streams[0], idle.launches, NULL);
 	measure_graph(graph, &call_ns, &each_ns); /* not counted, either */
 	if (options->early)
@@ -360,7 +360,7 @@ void facts_idle_graphs(const struct facts_options *options)
 	FACTS_CALL(cuGraphExecDestroy, graph);
 	finalized();
 	attached_again();
-	graph = facts_captured(idle.function, idle.streams[0], NODES);
+	graph = facts_captured(idle.function, idle.streams[0], NODES, 0);
 	facts_value("graphs_again", "%d", judge_graph(graph, STATES - 1));
 	facts_window_kinds(false);
 }

@@ -36,6 +36,12 @@ static const struct {
      "threads whose correlation ids repeat, while callbacks or kinds (--switch) are switched off and on (--cudart)"},
     {"reattach", facts_reattach, "CUPTI attached and detached while other threads launch"},
     {"many", facts_many, "many launches with records: memory of the GPU, and whether records are right"},
+    {"graph-records", facts_graph_records, "a million records of graphs' kernels, with few device buffers"},
+    {"windows", facts_windows, "kernels and graphs while a --file exists, and while it does not, twice"},
+    {"reset", facts_reset, "launches before and after the context is reset"},
+    {"events", facts_events, "how long a kernel takes by events around it"},
+    {"decode", facts_decode, "a graph of --nodes kernels of --short-us, replayed and waited for"},
+    {"first", facts_first, "the kernels that a --file lists, with their launches"},
     {"hw-trace", facts_hw_trace, "records that the hardware makes: what cuptiActivityEnableHWTrace answers"},
 };
 
@@ -103,7 +109,9 @@ static _Noreturn void usage(const char *program)
 		"  --short-us N           how long each of them runs (5000)\n"
 		"  --long-ms N            how long the one after them runs (2000)\n"
 		"  --nodes N              of a graph (2000)\n"
-		"  --launches N           that are timed (idle: 20000, many: 300000)\n"
+		"  --launches N           that are timed (idle: 20000, many: 300000; of graphs: 500)\n"
+		"  --device-buffers N     of CUPTI's own, at most (16)\n"
+		"  --file PATH            that `windows` makes and removes, and `first` reads\n"
 		"  --early                CUPTI is attached before there is a context\n"
 		"  --in-callback          cuptiFinalize is called at the exit of a driver call\n\n",
 		program);
@@ -125,11 +133,23 @@ static uint64_t number(const char *text, uint64_t least, const char *program)
 static void parse(struct facts_options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"domains", 1, NULL, 'd'},  {"cupti", 1, NULL, 'c'},       {"cudart", 1, NULL, 'r'},
-	    {"buffer", 1, NULL, 'b'},   {"kernels", 1, NULL, 'k'},     {"short-us", 1, NULL, 's'},
-	    {"long-ms", 1, NULL, 'l'},  {"nodes", 1, NULL, 'n'},       {"launches", 1, NULL, 'm'},
-	    {"early", 0, NULL, 'e'},    {"in-callback", 0, NULL, 'i'}, {"instantiated", 0, NULL, 'I'},
-	    {"launched", 0, NULL, 'L'}, {"switch", 1, NULL, 'w'},      {NULL, 0, NULL, 0},
+	    {"domains", 1, NULL, 'd'},
+	    {"cupti", 1, NULL, 'c'},
+	    {"cudart", 1, NULL, 'r'},
+	    {"buffer", 1, NULL, 'b'},
+	    {"kernels", 1, NULL, 'k'},
+	    {"short-us", 1, NULL, 's'},
+	    {"long-ms", 1, NULL, 'l'},
+	    {"nodes", 1, NULL, 'n'},
+	    {"launches", 1, NULL, 'm'},
+	    {"early", 0, NULL, 'e'},
+	    {"in-callback", 0, NULL, 'i'},
+	    {"instantiated", 0, NULL, 'I'},
+	    {"launched", 0, NULL, 'L'},
+	    {"switch", 1, NULL, 'w'},
+	    {"device-buffers", 1, NULL, 'p'},
+	    {"file", 1, NULL, 'f'},
+	    {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -176,6 +196,12 @@ static void parse(struct facts_options *o, int argc, char **argv)
 		case 'L':
 			o->launched = true;
 			break;
+		case 'p':
+			o->device_buffers = (size_t)number(optarg, 1, argv[0]);
+			break;
+		case 'f':
+			o->file = optarg;
+			break;
 		case 'w':
 			o->switched = optarg;
 			if (strcmp(optarg, "driver") != 0 && strcmp(optarg, "runtime") != 0 &&
@@ -194,6 +220,7 @@ int main(int argc, char **argv)
 					.short_ns = 5000000,
 					.long_ns = 2000000000,
 					.nodes = 2000,
+					.device_buffers = 16, /* as kerncast bounds them */
 					.switched = "driver"};
 
 	parse(&options, argc, argv);

@@ -101,4 +101,5 @@ void facts_hw_trace(const struct facts_options *options)
 	facts_window_read();
 	facts_judge(&judged, launches, JUDGED);
 	facts_say_judged("records from the hardware", &judged);
+	facts_value("hw_records", "%d", facts_all_right(&judged));
 }

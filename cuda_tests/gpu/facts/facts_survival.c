@@ -62,12 +62,12 @@ void facts_survival(const struct facts_options *options)
 	stream = facts_stream();
 	launch_kernels(function, stream);
 	if (!options->instantiated) {
-		graph = facts_captured(function, stream, NODES);
+		graph = facts_captured(function, stream, NODES, 0);
 		must_launch_graph(graph, stream, "the graph is launched before CUPTI is attached");
 	}
 	facts_window_attach(options);
 	if (options->instantiated)
-		graph = facts_captured(function, stream, NODES);
+		graph = facts_captured(function, stream, NODES, 0);
 	if (options->launched)
 		must_launch_graph(graph, stream, "the graph is launched with CUPTI attached");
 	launch_kernels(function, stream);

@@ -14,7 +14,6 @@
 #define CLOCK_ERROR_NS 100000  /* that kerncast allows */
 
 enum {
-	DEVICE_BUFFERS = 16, /* as kerncast bounds them */
 	SEEN_MAX = 1 << 20,
 };
 
@@ -32,6 +31,7 @@ static struct {
 	pthread_t flusher;
 	bool has_flusher, collects; /* under control */
 	bool subscribed;
+	size_t device_buffers; /* CUPTI's own, at most */
 	_Atomic bool finalize; /* in the next exit from a driver call of the thread that is... */
 	CUptiResult finalized;
 } window = {.lock = PTHREAD_MUTEX_INITIALIZER, .control = PTHREAD_MUTEX_INITIALIZER};
@@ -198,7 +198,7 @@ static bool set_attribute(CUpti_ActivityAttribute attribute, size_t bytes, void 
 static void subscribe(void)
 {
 	uint8_t cleared = 1;
-	size_t buffers = DEVICE_BUFFERS;
+	size_t buffers = window.device_buffers;
 
 	FACTS_CUPTI_CALL(cuptiSubscribe, &facts_cupti.subscriber, on_call, NULL);
 	window.subscribed = true;
@@ -213,6 +213,7 @@ void facts_window_subscribe(const struct facts_options *options)
 {
 	facts_cupti_open(options);
 	pthread_mutex_lock(&window.control);
+	window.device_buffers = options->device_buffers;
 	subscribe();
 	pthread_mutex_unlock(&window.control);
 	if (!window.has_flusher && pthread_create(&window.flusher, NULL, keep_flushing, NULL))

@@ -183,10 +183,13 @@ void cupti__call_back(struct simcuda_call *call, bool leaving)
 	if (subscriber)
 		call_back(subscriber, (CUpti_CallbackDomain)call->domain, call->cbid, &data);
 	/* Callbacks that are switched off within a call: as CUPTI 13.0 was seen to do (driver 580, H100). */
-	if (!leaving)
+	if (!leaving) {
 		call->told = subscriber != NULL;
-	else
+		call->sessions = cupti__self.sessions;
+	} else {
 		call->left_open = call->told && !subscriber && cupti__self.subscriber;
+		call->left_open |= cupti__faults()->cupti_stuck_kinds && call->sessions != cupti__self.sessions;
+	}
 }
 
 void cupti__on_resource(void *user, const struct simcuda_resource *resource)

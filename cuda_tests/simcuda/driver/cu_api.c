@@ -9,7 +9,7 @@
 static struct {
 	struct simcuda_sink storage[2]; /* the one in use and the next */
 	struct simcuda_sink *_Atomic sink;
-	atomic_uint kinds;
+	atomic_uint kinds, kinds_so_far;
 	atomic_uint correlations;
 	atomic_uint finalizations;
 } api;
@@ -139,6 +139,12 @@ void simcuda_subscribe(const struct simcuda_sink *sink)
 void simcuda_collect(uint32_t kinds)
 {
 	atomic_store(&api.kinds, kinds);
+	atomic_fetch_or(&api.kinds_so_far, kinds);
+}
+
+int sim_has_collected(void)
+{
+	return atomic_load_explicit(&api.kinds_so_far, memory_order_relaxed) != 0;
 }
 
 void sim_notify(const struct simcuda_resource *resource)

@@ -289,6 +289,18 @@ static void release_streams(struct sim_capture *capture)
 	sim_unlock();
 }
 
+/* "potentially unsafe API calls are prohibited" on all threads: cuStreamBeginCapture of CU_STREAM_CAPTURE_MODE_GLOBAL.
+ * Whether a flush of CUPTI makes such calls is not documented. */
+void sim_capture_disturb(void)
+{
+	if (!simcuda_faults()->cupti_unsafe_flush)
+		return;
+	pthread_mutex_lock(&captures);
+	for (struct sim_capture *capture = all; capture; capture = capture->next)
+		capture->invalidated |= capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+	pthread_mutex_unlock(&captures);
+}
+
 static CUresult end(CUstream stream, CUgraph *graph)
 {
 	struct sim_capture *capture;
@@ -310,6 +322,8 @@ static CUresult end(CUstream stream, CUgraph *graph)
 	pthread_mutex_unlock(&captures);
 	if (capture->again && (capture->failed || capture->nodes != capture->graph->nodes))
 		return RECAPTURE_FAILURE;
+	if (capture->invalidated)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	if (joined)
 		*graph = capture->graph;
 	else if (!capture->into_graph)

@@ -19,8 +19,8 @@ void sim_update_bare(void)
 {
 	const struct simcuda_faults *faults = simcuda_faults();
 
-	atomic_store(&sim.bare,
-		     sim.null_mode && !sim_sink() && !sim.log_shared && !faults->oom && !faults->launch_fail);
+	atomic_store(&sim.bare, sim.null_mode && !sim_sink() && !sim.log_shared && !faults->oom &&
+				    !faults->launch_fail && !faults->slow_launch_ns);
 }
 
 static void in_child(void)

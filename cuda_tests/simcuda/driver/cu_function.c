@@ -207,8 +207,16 @@ void sim_kernel_of_code(struct sim_kernel *kernel, CUmodule module)
 #define KERNEL(handle) sim_kernel_of_kernel(handle)
 #define PRESET(handle) (FUNCTION(handle) ? preset_of(FUNCTION(handle)) : sim.device[0].preset)
 
+/* The fault loose-handles: a handle of the other kind is taken for one of an unknown kernel. */
+static struct sim_kernel *loosely(struct sim_kernel *kernel)
+{
+	static struct sim_kernel unknown;
+
+	return kernel || !simcuda_faults()->loose_handles ? kernel : &unknown;
+}
+
 SIM_API(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function),
-	get_attribute(value, attribute, FUNCTION(function), PRESET(function)))
+	get_attribute(value, attribute, loosely(FUNCTION(function)), PRESET(function)))
 SIM_API(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value),
 	set_attribute(FUNCTION(function), attribute, value, PRESET(function)))
 
@@ -220,7 +228,7 @@ static CUresult on_device(int *get, const int *set, CUfunction_attribute attribu
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (set)
 		return set_attribute(KERNEL(handle), attribute, *set, device->preset);
-	return get_attribute(get, attribute, KERNEL(handle), device->preset);
+	return get_attribute(get, attribute, loosely(KERNEL(handle)), device->preset);
 }
 SIM_API(cuKernelGetAttribute, (int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device),
 	on_device(value, NULL, attribute, kernel, device))

@@ -61,6 +61,7 @@ struct sim_capture {
 	int again;      /* cuStreamBeginRecaptureToGraph: its nodes are given new contents, one after another */
 	size_t nodes;   /* that have been */
 	int failed;     /* the recapture has */
+	int invalidated;
 };
 
 /* graph.c */

@@ -347,6 +347,7 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	note_attachment(exec);
+	sim_fault_cost(exec->graph->nodes);
 	sim_count(&sim.log->graph_launches);
 	sim_enqueue(op);
 	return CUDA_SUCCESS;

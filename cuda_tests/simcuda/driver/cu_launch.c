@@ -103,6 +103,10 @@ static CUresult attempt(CUstream stream, struct sim_work *work, void **params, v
 	result = sim_launch_prepare(&work->launch, stream->context->device->preset, params, extra);
 	if (result)
 		return result;
+	sim_fault_cost(1);
+	if (sim_collects(SIMCUDA_KERNEL))
+		work->launch.cycles +=
+		    simcuda_faults()->cupti_slow_kernels_ns * (stream->context->device->preset->clock_khz / 1e6);
 	if (stream->cig) {
 		sim_count(&sim.log->launches_captured);
 		return CUDA_SUCCESS;

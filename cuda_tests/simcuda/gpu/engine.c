@@ -428,6 +428,7 @@ void simcuda_advance(void)
 	sim_advance_locked();
 	sim_unlock();
 	sim_deliver(); /* waits for a delivery in progress elsewhere */
+	sim_capture_disturb();
 }
 
 /* --- waiting */

@@ -1,5 +1,5 @@
 /* SIMCUDA_FAULT and SIMCUDA_LOG. */
-#include "cuda_tests/simcuda/sim.h"
+#include "cuda_tests/simcuda/gpu/engine.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,11 +31,18 @@ static const struct {
     {"cupti-null-buffer", offsetof(struct simcuda_faults, cupti_null_buffer), 1},
     {"cupti-incomplete-kind", offsetof(struct simcuda_faults, cupti_incomplete_kind), 1},
     {"cupti-finalize-graphs", offsetof(struct simcuda_faults, cupti_finalize_graphs), 1},
+    {"cupti-cost", offsetof(struct simcuda_faults, cupti_cost_ns), 1000},
+    {"cupti-stuck-kinds", offsetof(struct simcuda_faults, cupti_stuck_kinds), 1},
+    {"cupti-unsafe-flush", offsetof(struct simcuda_faults, cupti_unsafe_flush), 1},
+    {"cupti-slow-kernels", offsetof(struct simcuda_faults, cupti_slow_kernels_ns), 10000},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},
     {"no-device", offsetof(struct simcuda_faults, no_device), 1},
     {"query-errno", offsetof(struct simcuda_faults, query_errno), 1},
+    {"slow-launch", offsetof(struct simcuda_faults, slow_launch_ns), 1000},
+    {"loose-handles", offsetof(struct simcuda_faults, loose_handles), 1},
+    {"serial-dependents", offsetof(struct simcuda_faults, serial_dependents), 1},
 };
 
 static void set_fault(const char *text, size_t length)
@@ -88,6 +95,15 @@ int sim_fault_oom(void)
 int sim_fault_launch(void)
 {
 	return fault.faults.launch_fail && (atomic_fetch_add(&fault.launches, 1) + 1) % fault.faults.launch_fail == 0;
+}
+
+void sim_fault_cost(uint64_t launches)
+{
+	uint64_t each_ns = fault.faults.slow_launch_ns + (sim_has_collected() ? fault.faults.cupti_cost_ns : 0);
+	uint64_t end_ns = each_ns ? sim_clock_ns() + each_ns * launches : 0;
+
+	while (end_ns && sim_clock_ns() < end_ns)
+		continue;
 }
 
 static struct simcuda_log *map_log(const char *path)

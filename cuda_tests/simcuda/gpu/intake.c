@@ -206,7 +206,7 @@ static void add_edge(struct sim_edge **list, struct sim_op *to)
 static int begins_beside(const struct sim_op *to, const struct sim_op *from)
 {
 	return to->work.kind == SIM_DO_KERNEL && to->work.launch.programmatic && from->work.kind == SIM_DO_KERNEL &&
-	       to->stream == from->stream && to->device->preset->cc_major >= 9;
+	       to->stream == from->stream && to->device->preset->cc_major >= 9 && !simcuda_faults()->serial_dependents;
 }
 
 /* Makes `to` start after `from` has ended, or has begun. */
