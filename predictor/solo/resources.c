@@ -47,6 +47,9 @@
  * 68 SMs of an RTX 3080. */
 #define WARP_START_CYCLES 13.0
 
+/* Of a thread's own memory a warp accesses a word per lane, which lie next to each other. */
+#define LOCAL_ACCESS_BYTES 4.0
+
 #define PARTITIONS 4.0 /* of an SM; a warp stays in one, and uses no other's units */
 
 const char *kc_resource_name(uint32_t resource)
@@ -85,13 +88,25 @@ double kc_resource_floor_ns(const struct kc_device *device)
 /* One thread's instructions by the units that execute them, on average. */
 struct operations {
 	double fp16, fp32, fp64, integer, special, convert, tensor;
+	double local;  /* loads and stores of the thread's own memory */
 	double memory; /* loads, stores, atomics */
 	double all;
 };
 
-static struct operations operations_of(const struct kc_counts *counts)
+/* Loads and stores of registers that ptxas spilled: a thread's own memory where the PTX accesses none. Each of its
+ * words is stored and loaded once in each basic block, as in the eight of 208 variants of a matrix multiplication of
+ * 255 registers that spill: their loop has 83 to 101 of each for 54 to 100 words (nvdisasm). */
+static double spills_of(const struct kc_work *work, const double *n)
+{
+	if (n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] > 0)
+		return 0;
+	return 2 * fmax(n[KC_COUNT_OF_CONTROL], 1) * work->local_bytes / LOCAL_ACCESS_BYTES;
+}
+
+static struct operations operations_of(const struct kc_work *work, const struct kc_counts *counts)
 {
 	const double *n = counts->of;
+	double local = n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] + spills_of(work, n);
 	double floating = n[KC_COUNT_OF_FMA] + n[KC_COUNT_OF_ADD] + n[KC_COUNT_OF_MUL];
 	struct operations o = {
 	    .fp16 = n[KC_COUNT_OF_HALF],
@@ -101,9 +116,9 @@ static struct operations operations_of(const struct kc_counts *counts)
 	    .special = n[KC_COUNT_OF_SPECIAL],
 	    .convert = n[KC_COUNT_OF_CONVERT],
 	    .tensor = n[KC_COUNT_OF_TENSOR],
+	    .local = local,
 	    .memory = n[KC_COUNT_OF_LD_GLOBAL] + n[KC_COUNT_OF_ST_GLOBAL] + n[KC_COUNT_OF_LD_SHARED] +
-		      n[KC_COUNT_OF_ST_SHARED] + n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] +
-		      n[KC_COUNT_OF_ATOMICS],
+		      n[KC_COUNT_OF_ST_SHARED] + local + n[KC_COUNT_OF_ATOMICS],
 	};
 
 	o.all = o.fp16 + o.fp32 + o.fp64 + o.integer + o.special + o.convert + o.memory + n[KC_COUNT_OF_CONTROL] +
@@ -118,6 +133,7 @@ struct traffic {
 	double l2;     /* of stores all sectors: L1 writes through, as global data is coherent in L2 (PTX ISA, cache
 			  operators) */
 	double device; /* at most what differs */
+	double local;  /* of threads' own memory: through L1 to L2 */
 };
 
 /* Also where a part of the launch was evaluated for all of it, which is within 2 % (counts.h). 0: branches are counted
@@ -136,13 +152,16 @@ static double distinct(const struct kc_counts *counts, double known, double requ
 	return known > 0 ? known : requested;
 }
 
-static struct traffic traffic_of(const struct kc_counts *counts)
+static struct traffic traffic_of(const struct kc_counts *counts, const struct operations *o)
 {
 	const double *n = counts->of;
 	double loaded = counts->threads * n[KC_COUNT_OF_BYTES_LOADED],
 	       stored = counts->threads * n[KC_COUNT_OF_BYTES_STORED];
 	double requested = loaded + stored;
-	struct traffic t = {.l1 = counts->threads * n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES};
+	struct traffic t = {
+	    .l1 = counts->threads * n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES,
+	    .local = counts->threads * o->local * LOCAL_ACCESS_BYTES,
+	};
 
 	t.missed = requested > 0 ? fmin(t.l1, requested) : t.l1;
 	t.l2 = t.device = t.missed;
@@ -199,8 +218,8 @@ static void time_memory(const struct kc_device *device, const struct kc_throughp
 	double passes = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES];
 
 	ns[KC_RESOURCE_SHARED] = passes / (row->shared_passes * cycles);
-	ns[KC_RESOURCE_L1] = traffic->l1 / (row->l1_bytes * cycles);
-	ns[KC_RESOURCE_L2] = traffic->l2 / (row->l2_bytes * cycles);
+	ns[KC_RESOURCE_L1] = (traffic->l1 + traffic->local) / (row->l1_bytes * cycles);
+	ns[KC_RESOURCE_L2] = (traffic->l2 + traffic->local) / (row->l2_bytes * cycles);
 	ns[KC_RESOURCE_DRAM] = bytes_per_s > 0 ? traffic->device / bytes_per_s * KC__NS_PER_S : 0;
 }
 
@@ -239,12 +258,20 @@ static double latency_ns(const struct kc_work *work, const struct kc_counts *cou
 	return chain * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
 }
 
+/* Shared memory and L1 are one memory, which takes its accesses one after another from the load and store units. */
+static double way_to_memory_ns(const double *ns)
+{
+	return fmax(ns[KC_RESOURCE_LOAD_STORE], ns[KC_RESOURCE_SHARED] + ns[KC_RESOURCE_L1]);
+}
+
 static double sum_of_squares(const struct kc_resource_times *times)
 {
-	double squares = 0;
+	const double *ns = times->ns;
+	double way = way_to_memory_ns(ns), squares = way * way;
 
 	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++)
-		squares += times->ns[r] * times->ns[r];
+		if (r != KC_RESOURCE_LOAD_STORE && r != KC_RESOURCE_SHARED && r != KC_RESOURCE_L1)
+			squares += ns[r] * ns[r];
 	return squares;
 }
 
@@ -278,8 +305,8 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 		      struct kc_resource_times *times)
 {
 	const struct kc_throughput *row = kc_throughput(device->cc_major, device->cc_minor);
-	struct operations o = operations_of(counts);
-	struct traffic traffic = traffic_of(counts);
+	struct operations o = operations_of(work, counts);
+	struct traffic traffic = traffic_of(counts, &o);
 	struct use use;
 
 	*times = (struct kc_resource_times){.floor_ns = kc_resource_floor_ns(device)};

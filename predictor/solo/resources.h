@@ -8,9 +8,10 @@
  *
  * A resource takes its demand over what the SMs that the launch can use deliver. Resources
  * work side by side, though never perfectly so: T = floor + (Σ T_r^p)^(1/p), which lies
- * between the longest of them and their sum. The latency of a thread's chain of dependent
- * instructions is one of them, as often as waves follow each other: it is what limits
- * launches of few blocks.
+ * between the longest of them and their sum. Load and store units, shared memory and L1
+ * are one of them, the way to memory: the units, or both memories one after the other,
+ * whichever takes longer. The latency of a thread's chain of dependent instructions is one
+ * of them, as often as waves follow each other: it is what limits launches of few blocks.
  *
  * No function here allocates, locks or reads a clock.
  */

@@ -77,6 +77,7 @@ int kc_work_init(struct kc_work *work, const struct kc_device *device, const str
 	work->threads_per_block = need.threads;
 	work->registers = need.registers;
 	work->shared_bytes = need.shared_bytes;
+	work->local_bytes = resources->local_bytes;
 	work->blocks_per_sm = blocks_per_sm ? blocks_per_sm : kc_occupancy(device, &need);
 	if (!fits(work, resources)) {
 		work->blocks_per_sm = 0;

@@ -34,6 +34,7 @@ struct kc_work {
 	uint32_t threads_per_block;
 	uint32_t registers;
 	uint32_t shared_bytes;    /* static + dynamic, per block */
+	uint32_t local_bytes;     /* of a thread's own memory */
 	uint32_t blocks_per_sm;   /* occupancy; 0: cannot run on this device */
 	double waves;             /* blocks / (SMs * blocks_per_sm), not rounded */
 	double unit_ns;           /* time with λ = 1, without the launch term */

@@ -123,7 +123,7 @@ static int count_kernel(struct kc_explained *kernel, const struct kc_explain_lau
 	return rc;
 }
 
-/* Registers and shared memory are those of the machine code, if it is for the device. */
+/* Registers and a thread's own memory are those of the machine code, if it is for the device. */
 static void time_kernel(const struct kc_explanation *explanation, struct kc_explained *kernel)
 {
 	const struct kc_explain_launch *asked = explanation->launch;
@@ -137,8 +137,10 @@ static void time_kernel(const struct kc_explanation *explanation, struct kc_expl
 
 	memcpy(launch.shape.grid, asked->grid, sizeof(launch.shape.grid));
 	memcpy(launch.shape.block, asked->block, sizeof(launch.shape.block));
-	if (code && !kernel->entry->unit->foreign)
+	if (code && !kernel->entry->unit->foreign) {
 		launch.resources.registers = code->registers;
+		launch.resources.local_bytes = code->local_bytes;
+	}
 	rc = kc_launch_times(explanation->device, &launch, explanation->lambda, &kernel->times, kernel->untimed,
 			     sizeof(kernel->untimed));
 	kernel->timed = rc == 0 ? 1 : rc;
