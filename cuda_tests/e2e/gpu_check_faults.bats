@@ -108,7 +108,7 @@ number() { # QUESTION PATTERN: the number that the pattern's group finds first i
 }
 
 @test "what others met: device buffers that run out, wrong ids, a reset, slower kernels, decoding" {
-	ask device-buffers,windows,reset,durations,decode
+	ask clock,device-buffers,windows,reset,durations,decode
 	expected device-buffers windows reset durations
 	ask device-buffers SIMCUDA_FAULT=cupti-device-buffers=1000
 	unexpected device-buffers "192000 no times"
@@ -122,6 +122,24 @@ number() { # QUESTION PATTERN: the number that the pattern's group finds first i
 	ask decode SIMCUDA_FAULT=cupti-cost=20000
 	unexpected decode "measuring on: "
 	within "$(number decode 'measuring on: ([0-9]+)')" 3 100 "times 3 ms, with 10 ms more"
+}
+
+@test "what others met: a clock that is slow to read" {
+	gcc -shared -fPIC -x c - -o slow_clock.so <<-'END'
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		int clock_gettime(clockid_t clock, struct timespec *t)
+		{
+			for (int i = 0; i < 20; i++)
+				syscall(SYS_clock_gettime, clock, t);
+			return 0;
+		}
+	END
+	printf 'LD_PRELOAD=%q exec "$real" "$@"\n' "$PWD/slow_clock.so" | with_program facts
+	ask clock
+	unexpected clock
+	within "$(number clock '([0-9]+) ns')" 1000 1000000 "ns"
 }
 
 @test "what others met: two processes on one GPU" {

@@ -194,6 +194,8 @@ seen() { # FACT, what was seen of it
 	[[ ! -e switch ]]
 	run_facts reset
 	equal "$(<facts.status) $(value kernels)" "0 400" "kernels around a reset"
+	run_facts clock
+	within "$(value clock_ns)" 1 100000 "ns"
 	run_facts events # 20,000 steps, each a ns on the simulated device, 1 µs between kernel and event
 	within "$(value kernel_us)" 19 23 "µs"
 	run_facts decode --nodes 100 --launches 100 --short-us 10

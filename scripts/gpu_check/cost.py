@@ -12,6 +12,8 @@ NEEDS_S, SHARE_S = 25, 150
 LAUNCH_SHARE = 0.25  # of the step's time; of the simulated device's, all
 BUDGET_NS = {"1": 150, "8": 400}  # median added for each launch, measuring off, by streams
 BUDGET_99_NS = 2000
+BARE, COUNTED, OFF, ON = "unhooked", "counted only", "measuring off", "measuring on"
+NO_KERNEL = "^$"  # no name matches it
 PAUSE_ROUNDS, MOST_PAUSE_NS = 3, 100
 
 
@@ -28,10 +30,12 @@ def run_step(machine, clock, section):
 # --- a launch
 
 def launch_variants(machine):
-    """Name, and what is preloaded and set."""
-    return (("unhooked", {}), ("no-op preload", {"LD_PRELOAD": machine.program("noop_preload.so")}),
-            ("measuring off", {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "off"}),
-            ("measuring on", {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "all"}))
+    """Name, and what is preloaded and set. Each does what the one before does, and more: being in the way; knowing
+    the launch and counting it; predicting it and writing that down; having it measured."""
+    return ((BARE, {}), ("no-op preload", {"LD_PRELOAD": machine.program("noop_preload.so")}),
+            (COUNTED, {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "off", "KERNCAST_KERNEL": NO_KERNEL}),
+            (OFF, {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "off"}),
+            (ON, {"LD_PRELOAD": machine.shim, "KERNCAST_MEASURE": "all"}))
 
 
 def launch_path(machine, clock, section):
@@ -80,9 +84,9 @@ def launch_table(machine, section, samples, rounds):
     rows = section.table("streams", "", *names, "off adds", "on adds", "budget", title=title)
     for streams, budget in BUDGET_NS.items():
         for index, what, limit in ((0, "median", budget), (1, "99th percentile", BUDGET_99_NS)):
-            values = [statistics.median(s[index] for s in samples[streams, name]) for name in names]
-            off, on = values[2] - values[0], values[3] - values[0]
-            section.row(rows, streams, what, *[f"{v:.0f}" for v in values], f"{off:.0f}", f"{on:.0f}",
+            values = {name: statistics.median(s[index] for s in samples[streams, name]) for name in names}
+            off, on = (values[name] - values[BARE] for name in (OFF, ON))
+            section.row(rows, streams, what, *[f"{v:.0f}" for v in values.values()], f"{off:.0f}", f"{on:.0f}",
                         f"{limit}: {'kept' if off <= limit else 'OVER'}")
             if what == "median":
                 section.answer(f"launch-{streams}", "launch_path", f"{off:.0f} ns", off <= limit)

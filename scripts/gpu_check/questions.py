@@ -32,6 +32,7 @@ CATALOGUE = (
      "all of them, 50 MB or less", "idle"),
     ("hw-trace", "what does cuptiActivityEnableHWTrace answer, and are its records right?", "that it is not "
      "supported, or all of them", "idle"),
+    ("clock", "how long does reading the clock take?", "50 ns or less", "reported"),
     ("device-buffers", "a million records of graphs' kernels, with 8 of CUPTI's device buffers: records without times, "
      "memory of the GPU", "none, 50 MB or less", "reported"),
     ("windows", "recording switched off and on by --while, kernels and graphs: launches matched", "all", "reported"),

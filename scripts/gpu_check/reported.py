@@ -17,6 +17,7 @@ NAME, TITLE = "reported", "What others met"
 NEEDS_S, SHARE_S = 15, 60
 DEVICE_BUFFERS = 8  # records of a million kernels need more, where CUPTI does not use them again
 MOST_MB = 50
+MOST_CLOCK_NS = 50  # kerncast reads it twice for a launch
 MOST_TIMES = 1.1  # of what a thing takes alone
 DECODE = ("--nodes", 500, "--short-us", 3)
 MEASURES = (("measuring off", "off"), ("measuring on", "all"))
@@ -26,7 +27,7 @@ MEASURED = "SELECT measured_end_ns - measured_start_ns FROM launch WHERE measure
 
 def run_step(machine, clock, section):
     rows = section.table("part", "fact", "", "seen")
-    parts = ((("device-buffers",), device_buffers), (("windows",), windows), (("reset",), reset),
+    parts = ((("clock",), read_clock), (("device-buffers",), device_buffers), (("windows",), windows), (("reset",), reset),
              (("durations", "two-processes"), durations), (("decode",), decode))
     for questions, part in parts:
         if section.wants(*questions):
@@ -40,6 +41,12 @@ def value(section, question, facts, key):
         return float(text)
     section.ask_not(question, text[len(NOT_ASKED):])
     return None
+
+
+def read_clock(machine, clock, section, rows):
+    ns = value(section, "clock", Facts(machine, clock, section, rows, "clock", "--cupti", "none"), "clock_ns")
+    if ns is not None:
+        section.answer("clock", "facts", f"{ns:.0f} ns", ns <= MOST_CLOCK_NS)
 
 
 def device_buffers(machine, clock, section, rows):

@@ -214,6 +214,7 @@ void facts_hw_trace(const struct facts_options *options);
 void facts_graph_records(const struct facts_options *options);
 void facts_windows(const struct facts_options *options);
 void facts_reset(const struct facts_options *options);
+void facts_clock(const struct facts_options *options);
 void facts_events(const struct facts_options *options);
 void facts_decode(const struct facts_options *options);
 void facts_first(const struct facts_options *options);

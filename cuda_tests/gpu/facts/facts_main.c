@@ -39,6 +39,7 @@ static const struct {
     {"graph-records", facts_graph_records, "a million records of graphs' kernels, with few device buffers"},
     {"windows", facts_windows, "kernels and graphs while a --file exists, and while it does not, twice"},
     {"reset", facts_reset, "launches before and after the context is reset"},
+    {"clock", facts_clock, "how long reading the clock takes"},
     {"events", facts_events, "how long a kernel takes by events around it"},
     {"decode", facts_decode, "a graph of --nodes kernels of --short-us, replayed and waited for"},
     {"first", facts_first, "the kernels that a --file lists, with their launches"},

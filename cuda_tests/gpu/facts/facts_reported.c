@@ -1,7 +1,8 @@
 /*
  * What others met with CUPTI, each as a program of its own that is watched: by itself, or by kerncast around it.
  * Records of graphs' kernels by the million (parca-dev/parcagpu#23), recording that is switched off and on (release
- * notes of CUPTI 13.0 and 13.1), a context that is reset, kernels timed by events, and a graph that is replayed as a
+ * notes of CUPTI 13.0 and 13.1), a context that is reset, a clock that is slow to read (as on
+ * virtual machines), kernels timed by events, and a graph that is replayed as a
  * language model's step is (parca-dev/parca-agent#3213).
  */
 #include "facts_window.h"
@@ -18,6 +19,7 @@ enum {
 	LAUNCHES = 200,
 	WINDOW_LAUNCHES = 20, /* in one go */
 	WINDOW_NODES = 20,
+	CLOCKS = 100,
 	LIMIT_S = 25, /* a process that takes longer hangs */
 };
 #define WORK 20000ull /* steps of facts_work: some ten cycles each */
@@ -168,6 +170,22 @@ void facts_reset(const struct facts_options *options)
 }
 
 /* Times */
+
+/* In CLOCKS readings; the median of as many rounds. */
+void facts_clock(const struct facts_options *options)
+{
+	int64_t ns[CLOCKS];
+
+	(void)options;
+	for (int i = 0; i < CLOCKS; i++) {
+		int64_t begin = facts_now_ns();
+
+		for (int j = 0; j < CLOCKS; j++)
+			facts_now_ns();
+		ns[i] = facts_now_ns() - begin;
+	}
+	facts_value("clock_ns", "%.1f", (double)facts_quantile(ns, CLOCKS, 0.5) / CLOCKS);
+}
 
 static int by_value(const void *a, const void *b)
 {
