@@ -2,7 +2,7 @@
  * A program that never synchronises: it launches kernels at an even rate and always has one in flight, and leaves
  * without waiting. scripts/lag finds in the database how soon each measurement was used by a prediction.
  *
- *	lag RATE LAUNCHES     launches per second; how many
+ *	lag RATE LAUNCHES [EVERY]     launches per second; how many; after so many a new launch shape
  *
  * Two streams take turns, and a kernel takes three halves of the time between two launches. Its second argument is
  * that time in microseconds: with SIMCUDA_COSTS a line like "*awkward* 1410*a1 0" makes it so on the simulated device
@@ -36,6 +36,7 @@ int main(int argc, char **argv)
 {
 	double rate = argc > 1 ? atof(argv[1]) : 1000, start_s;
 	int launches = argc > 2 ? atoi(argv[2]) : 3000, us = (int)(1.5e6 / rate);
+	int every = argc > 3 ? atoi(argv[3]) : launches + 1;
 	struct awkward a;
 	CUstream streams[2];
 	void *parameters[] = {&a.memory, &us};
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 	start_s = now_s();
 	for (int i = 0; i < launches; i++) {
 		wait_until(start_s + i / rate);
-		CHECK(cuLaunchKernel(a.kernel, 1, 1, 1, 128, 1, 1, 0, streams[i % 2], parameters, NULL));
+		CHECK(cuLaunchKernel(a.kernel, 1 + (unsigned)(i / every), 1, 1, 128, 1, 1, 0, streams[i % 2],
+				     parameters, NULL));
 	}
 	printf("%.0f launches per second\n", launches / (now_s() - start_s));
 	return 0;

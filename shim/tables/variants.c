@@ -7,6 +7,7 @@
 #include "shim/code/reader.h"
 #include "tables.h"
 #include "shim/entry/real.h"
+#include "shim/worker/cupti/measuring.h"
 #include "memory.h"
 #include "functions.h"
 #include "early.h"
@@ -213,6 +214,9 @@ static void make(void *making)
 	kc__recall_variant(variant, arguments);
 	if (variant->engine.work.counted)
 		succeed(variant, m->formula);
+	variant->awaits_first = !variant->unpredictable && !atomic_load(&variant->engine.measured);
+	if (variant->awaits_first)
+		kc__flush_new_shape(kc__now_ns());
 	variant->id = ++kc__shim.variant_count;
 	atomic_store_explicit(&kc__shim.variant_by_id[variant->id], variant, memory_order_release);
 	kc__insert(&kc__shim.variants, variant, KEY_WORDS);

@@ -4,6 +4,7 @@
  */
 #include "shim/calls/launch.h"
 #include "shim/code/formulas.h"
+#include "shim/worker/cupti/measuring.h"
 #include "windows.h"
 #include "shim/tables/early.h"
 #include "shim/tables/streams.h"
@@ -191,6 +192,16 @@ static void correct_timeline(struct kc__device *device, uint32_t stream_id, uint
 		kc_timeline_measured(device->timeline, (uint32_t)lane, ticket, start_ns, end_ns);
 }
 
+static void note_first(const struct kc_launch *launch)
+{
+	struct kc__variant *made = atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
+
+	if (!made || !made->awaits_first)
+		return;
+	made->awaits_first = false;
+	kc__flush_shape_measured();
+}
+
 void kc__learn_measured(struct kc_launch *launch)
 {
 	struct kc__device *device = &kc__shim.devices[launch->device];
@@ -199,6 +210,7 @@ void kc__learn_measured(struct kc_launch *launch)
 	int64_t low_ns, high_ns;
 	uint64_t number;
 
+	note_first(launch);
 	kc_engine_interval(&kept, &low_ns, &high_ns);
 	if (variant)
 		kc__windows_measured(variant, measured_ns(launch) >= low_ns && measured_ns(launch) <= high_ns);

@@ -9,6 +9,7 @@
 #include "shim/tables/functions.h"
 #include "shim/tables/early.h"
 #include "shim/tables/recall.h"
+#include "shim/worker/cupti/measuring.h"
 #include "learn.h"
 
 static bool waits[2]; /* a launch on this device would have waited when an entry was made last */
@@ -34,6 +35,19 @@ void kc__reader_await(struct kc__kernel *kernel)
 void kc__reader_answer(struct kc__kernel *kernel)
 {
 	(void)kernel;
+}
+
+static uint32_t new_shapes, shapes_measured;
+
+void kc__flush_new_shape(int64_t now_ns)
+{
+	(void)now_ns;
+	new_shapes++;
+}
+
+void kc__flush_shape_measured(void)
+{
+	shapes_measured++;
 }
 
 void kc__windows_measured(struct kc__variant *variant, bool inside)
@@ -286,6 +300,22 @@ static void a_destroyed_streams_launches_correct_its_own_lane(void **state)
 #undef TEST
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_kernel, end_kernel)
 
+/* So that the worker knows whether one is in flight that was never measured. */
+static void first_launches_of_shapes_are_counted(void **state)
+{
+	uint32_t before = new_shapes, measured_before = shapes_measured;
+	struct kc__variant *once = launched(4, 1), *twice = launched(5, 1);
+
+	(void)state;
+	assert_ptr_equal(launched(5, 1), twice);
+	assert_int_equal(new_shapes - before, 2);
+	learn_alone(twice, 2000, 7000);
+	learn_alone(twice, 3000, 7000);
+	assert_int_equal(shapes_measured - measured_before, 1);
+	learn_alone(once, 4000, 7000);
+	assert_int_equal(shapes_measured - measured_before, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +325,7 @@ int main(void)
 	    TEST(launches_made_before_the_code_was_read_teach_no_size_but_the_first),
 	    TEST(no_device_predicts_while_an_event_is_taken_in),
 	    TEST(a_destroyed_streams_launches_correct_its_own_lane),
+	    TEST(first_launches_of_shapes_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

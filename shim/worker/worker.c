@@ -177,14 +177,22 @@ static void take_cupti_back(void)
 	worker.measuring = !atomic_load(&kc__shim.unmeasured);
 }
 
+/* Until then, or until it is wanted before. Returns false at the end of the time. */
+static bool doze(int64_t deadline_ns)
+{
+	int64_t until_ns = worker.measuring ? kc__flush_wanted_at(kc__now_ns(), deadline_ns) : deadline_ns;
+	struct timespec t = {until_ns / 1000000000, until_ns % 1000000000};
+
+	return pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT;
+}
+
 static enum kc__request sleep_until(int64_t deadline_ns)
 {
-	struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
 	enum kc__request request;
 
 	pthread_mutex_lock(&worker.lock);
 	while (worker.request == worker.answered && !(worker.measuring && kc__flush_is_wanted(kc__now_ns())) &&
-	       pthread_cond_timedwait(&worker.wake, &worker.lock, &t) != ETIMEDOUT)
+	       doze(deadline_ns))
 		;
 	request = worker.request == worker.answered ? KC__NOTHING : worker.request;
 	pthread_mutex_unlock(&worker.lock);

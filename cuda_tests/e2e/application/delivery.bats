@@ -51,6 +51,15 @@ ahead() { # ARGUMENT...: 2,000 launches, 256 of them in flight
 	done
 }
 
+# 200 launches per second of 2.5 ms, a new launch shape every 100 ms: its first launch ends 2.5 ms before the second one is
+# made. If records were asked for every 20 ms, as at this rate otherwise, 1 to 4 more would not know of it.
+@test "a launch shape that was never measured is known soon" {
+	echo '*awkward* 470*a1 0' >"$BATS_TEST_TMPDIR/costs"
+	SIMCUDA_COSTS=$BATS_TEST_TMPDIR/costs "$kerncast" run -q "$build/lag" 200 600 20 >/dev/null
+	within "$(sql "SELECT sum(novelty <> 'repeated') AS n FROM launch WHERE grid_x > 5 GROUP BY grid_x
+		ORDER BY n LIMIT 1 OFFSET 12")" 1 2 "launches of most shapes that did not know the first"
+}
+
 @test "what a program has waited for is known soon" {
 	for how in stream event context copy; do
 		rm -f kerncast.db*

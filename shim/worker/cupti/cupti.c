@@ -162,22 +162,34 @@ static void force_flush(void)
 	atomic_store(&kc__cupti.forcing, false);
 }
 
-static void flush(void *forced)
+struct flush {
+	bool forced;
+	int64_t took_ns;
+};
+
+static void flush(void *arg)
 {
+	struct flush *flush = arg;
+
+	flush->took_ns = -kc__processor_ns();
 	pthread_mutex_lock(&kc__cupti.control);
 	if (kc__cupti.attached) {
 		compare_clocks();
-		if (*(bool *)forced)
+		if (flush->forced)
 			force_flush();
 		else
 			kc__cupti.cuptiActivityFlushAll(0);
 	}
 	pthread_mutex_unlock(&kc__cupti.control);
+	flush->took_ns += kc__processor_ns();
 }
 
-void kc__cupti_flush(bool forced)
+int64_t kc__cupti_flush(bool forced)
 {
-	kc__application_do(flush, &forced);
+	struct flush asked = {.forced = forced};
+
+	kc__application_do(flush, &asked);
+	return asked.took_ns;
 }
 
 /* Attaching */

@@ -17,9 +17,13 @@ int64_t kc__now_ns(void)
 	return now_ns;
 }
 
-void kc__cupti_flush(bool forced)
+static int64_t request_ns; /* what one takes */
+
+int64_t kc__cupti_flush(bool forced)
 {
 	assert_false(forced);
+	now_ns += request_ns;
+	return request_ns;
 }
 
 void kc__worker_wake(void)
@@ -36,6 +40,7 @@ static int begin(void **state)
 	atomic_store(&kc__shim.stage, KC__ON);
 	now_ns = 1000000000;
 	wakes = 0;
+	request_ns = 0;
 	kc__flush_begin();
 	return 0;
 }
@@ -73,6 +78,60 @@ static void records_are_asked_for_by_the_time_measured(void **state)
 	assert_false(kc__flush_is_wanted(now_ns + 2000000));
 }
 
+#define MS 1000000
+
+static void seen(uint32_t shapes)
+{
+	for (uint32_t i = 0; i < shapes; i++)
+		kc__flush_new_shape(now_ns);
+}
+
+/* After a second of measuring, 1 ms in place of 20, until they are measured or for 20 ms; the worker is told once. */
+static void new_launch_shapes_hurry(void **state)
+{
+	(void)state;
+	kc__flush();
+	launch(2);
+	assert_false(kc__flush_is_due(now_ns + 19 * MS, 1000 * MS));
+	assert_int_equal(kc__flush_wanted_at(now_ns, now_ns + 20 * MS), now_ns + 20 * MS);
+	seen(2);
+	assert_int_equal(wakes, 1);
+	assert_false(kc__flush_is_wanted(now_ns + MS - 1));
+	assert_true(kc__flush_is_wanted(now_ns + MS));
+	assert_true(kc__flush_is_due(now_ns + MS, 1000 * MS));
+	assert_int_equal(kc__flush_wanted_at(now_ns, now_ns + 20 * MS), now_ns + MS);
+	assert_int_equal(kc__flush_wanted_at(now_ns, now_ns + MS / 2), now_ns + MS / 2);
+	kc__flush_shape_measured();
+	assert_true(kc__flush_is_wanted(now_ns + 19 * MS));
+	assert_false(kc__flush_is_wanted(now_ns + 20 * MS));
+	kc__flush_shape_measured();
+	assert_false(kc__flush_is_wanted(now_ns + MS));
+	kc__flush();
+	seen(1);
+	assert_int_equal(wakes, 2);
+}
+
+/* Requests of 3 ms: seven of them have taken more than 20 ms and a hundredth of the 28 so far. */
+static void hurry_has_a_bound(void **state)
+{
+	int requests = 0;
+
+	(void)state;
+	request_ns = 3 * MS;
+	launch(1);
+	for (seen(1); kc__flush_is_wanted(now_ns + MS); seen(1)) {
+		now_ns += MS;
+		kc__flush();
+		requests++;
+	}
+	assert_int_equal(requests, 7);
+	/* 21 ms are a hundredth of the time and 20 ms after 100 ms. */
+	assert_false(kc__flush_is_wanted(now_ns + 4 * MS));
+	now_ns = 1000 * MS + 100 * MS;
+	seen(1);
+	assert_true(kc__flush_is_wanted(now_ns));
+}
+
 /* The parent had launched more, and waited for it, when it forked. */
 static void a_child_knows_nothing_of_its_parents_launches(void **state)
 {
@@ -100,6 +159,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 	    TEST(records_are_asked_for_by_the_time_measured),
+	    TEST(new_launch_shapes_hurry),
+	    TEST(hurry_has_a_bound),
 	    TEST(a_child_knows_nothing_of_its_parents_launches),
 	};
 

@@ -31,7 +31,7 @@ struct kc__record {
 /* cupti_record.c: offset_ns: its clock is ahead of ours by. false: of a kind that is not asked for */
 bool kc__cupti_read(const void *activity, int64_t offset_ns, struct kc__record *record);
 /* Worker: asks CUPTI for finished records; forced: also of unfinished buffers. */
-void kc__cupti_flush(bool forced);
+int64_t kc__cupti_flush(bool forced);
 /* Worker: hands delivered records to fn, in whole buffers, until so many bytes have been read. */
 void kc__cupti_read_at_most(size_t bytes);
 bool kc__cupti_has_records(void); /* more are delivered */
@@ -58,11 +58,17 @@ void *kc__cupti_symbol(const char *symbol); /* of the copy that is loaded; NULL:
 /* flush.c: worker. measured_ns: for how long we have measured */
 void kc__flush_begin(void); /* nothing was asked for yet */
 bool kc__flush_is_due(int64_t now_ns, int64_t measured_ns);
-bool kc__flush_is_wanted(int64_t now_ns); /* it is due, and the application has waited for its work */
+/* It is due, and the application has waited for its work, or launched a shape that was never measured. */
+bool kc__flush_is_wanted(int64_t now_ns);
+/* When the second of these is so, or the deadline, if that is before. */
+int64_t kc__flush_wanted_at(int64_t now_ns, int64_t deadline_ns);
 void kc__flush(void);
 void kc__flush_not_needed(void); /* nothing is awaited */
 /* Any thread of the application: it has waited for its work to end, so there are measurements to be had. The worker
  * asks CUPTI for them soon, if anything was recorded since the last time. */
 void kc__work_ended(void);
+/* A launching thread: a launch of a shape is made that was never measured. */
+void kc__flush_new_shape(int64_t now_ns);
+void kc__flush_shape_measured(void); /* worker: one that was not before */
 
 #endif
