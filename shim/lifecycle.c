@@ -181,7 +181,7 @@ static void forget_parent(void)
 	pthread_mutex_init(&kc__shim.tables_lock, NULL);
 	pthread_mutex_init(&kc__shim.learning, NULL);
 	for (int i = 0; i < kc__shim.device_count; i++)
-		pthread_mutex_init(&kc__shim.devices[i].lock, NULL);
+		kc__shim.devices[i].lock = (struct kc__lock){0};
 	kc__code_forget();
 	kc__reader_forget();
 	kc__formulas_forget();

@@ -26,6 +26,7 @@
 #include "later_driver.h"
 #include "predictor/concurrency/overlap.h"
 #include "predictor/engine.h"
+#include "shim/tables/lock.h"
 #include "shim/worker/cupti/buffers.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
@@ -62,7 +63,7 @@ struct kc__device {
 	char uuid[2 * KC_UUID_BYTES + 1]; /* hexadecimal */
 	int known;
 	struct kc_device info;
-	pthread_mutex_t lock; /* guards timeline; held for a few hundred ns, never across a driver call */
+	struct kc__lock lock; /* guards timeline; held for a few hundred ns, never across a driver call */
 	struct kc_timeline *timeline;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc_engine_device engine;

@@ -121,8 +121,10 @@ static uint64_t pack_load(const struct kc_load *load)
 uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
 {
 	uint32_t context = meeting->context;
-	uint64_t packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
+	uint64_t packed = (uint32_t)PACKED_ROOM; /* as most launches meet nobody */
 
+	if (meeting->room != 1)
+		packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
 	if (has_load(&meeting->load))
 		packed |= pack_load(&meeting->load) << 24;
 	packed |= (uint64_t)(context & 0xf) << 48;

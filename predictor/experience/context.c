@@ -36,7 +36,7 @@ static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 }
 
 /* A sum, so that it does not depend on how streams are numbered. */
-static uint64_t concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
+uint64_t kc_history_concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
 	uint32_t own = stream % KC_HISTORY_STREAMS;
 	int64_t start_ns = h->stream_of[own].end_ns > now_ns ? h->stream_of[own].end_ns : now_ns;
@@ -47,11 +47,6 @@ static uint64_t concurrent(const struct kc_history *h, uint32_t stream, int64_t 
 			sum += scramble(h->stream_of[i].identity);
 	}
 	return sum;
-}
-
-int kc_history_has_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns)
-{
-	return concurrent(history, stream, now_ns) != 0;
 }
 
 static uint64_t since(const struct kc_history *h, uint64_t identity)
@@ -68,14 +63,14 @@ uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
 	return scramble(history->last_32 + identity * POLYNOMIAL_BASE);
 }
 
-static uint64_t concurrent_part(const struct kc_history *h, uint64_t last, uint32_t stream, int64_t now_ns)
+static uint64_t concurrent_part(uint64_t last, uint64_t concurrent)
 {
-	return part_of(last * POLYNOMIAL_BASE + concurrent(h, stream, now_ns), KC_CONTEXT_CONCURRENT);
+	return part_of(last * POLYNOMIAL_BASE + concurrent, KC_CONTEXT_CONCURRENT);
 }
 
-uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns)
+uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent)
 {
-	return concurrent_part(history, scramble(before(history, 1)), stream, now_ns);
+	return concurrent_part(scramble(before(history, 1)), concurrent);
 }
 
 /* The first launches are numbered, and two numbers never share a part. */
@@ -90,14 +85,19 @@ static uint64_t last_32_part(const struct kc_history *h)
 	return part << (KC_CONTEXT_LAST_32 - 1) * PART_BITS;
 }
 
-uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
+uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t concurrent)
 {
 	uint64_t last = scramble(before(history, 1));
 
 	return part_of(last, KC_CONTEXT_LAST_1) |
 	       part_of(last * POLYNOMIAL_BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
-	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) |
-	       concurrent_part(history, last, stream, now_ns) | since(history, identity) << SINCE_SHIFT;
+	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) | concurrent_part(last, concurrent) |
+	       since(history, identity) << SINCE_SHIFT;
+}
+
+uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
+{
+	return kc_history_context_beside(history, identity, kc_history_concurrent(history, stream, now_ns));
 }
 
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)

@@ -65,18 +65,20 @@ uint64_t kc_history_context(const struct kc_history *history, uint64_t identity,
 /* A number for the identity and the launches before it, in order. Within one history, equal keys mean equal contexts
  * except for KC_CONTEXT_CONCURRENT. */
 uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
-/* 1: other streams are predicted to be busy when a launch in this stream begins. */
-int kc_history_has_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
-/* The KC_CONTEXT_CONCURRENT part of the context, in its place. */
+/* A number for the last launches of the other streams that are predicted to be busy when a launch in this stream
+ * begins; 0: none is. */
 uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
+/* The context with concurrent = kc_history_concurrent(), and its KC_CONTEXT_CONCURRENT part alone, in its place. */
+uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t concurrent);
+uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent);
 
 /* The launch was made and is predicted to end at end_ns. */
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);
 
 /* Bits that name a context of one kind: 2,048 of one launch shape are told apart. */
 #define KC_CONTEXT_PART_BITS 11u
-#define KC_CONTEXT_CONCURRENT_MASK                                                                                     \
-	(((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << ((KC_CONTEXT_CONCURRENT - 1) * KC_CONTEXT_PART_BITS))
+#define KC_CONTEXT_CONCURRENT_SHIFT ((KC_CONTEXT_CONCURRENT - 1) * KC_CONTEXT_PART_BITS)
+#define KC_CONTEXT_CONCURRENT_MASK (((UINT64_C(1) << KC_CONTEXT_PART_BITS) - 1) << KC_CONTEXT_CONCURRENT_SHIFT)
 /* Smaller parts of KC_CONTEXT_LAST_32 belong to the first launches of a history. */
 #define KC_CONTEXT_START_PARTS 256u
 

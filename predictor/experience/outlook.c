@@ -195,10 +195,17 @@ static void make_estimate(const struct kc_prediction_request *prospect, uint64_t
 
 /* Whether the same launches came before, the same kernels run beside it, and nothing was learned since. */
 static int is_current(const struct entry *entry, uint64_t key, const struct kc_prediction_request *prospect,
-		      const struct kc_history *history, uint32_t stream, int64_t now_ns)
+		      uint64_t beside)
 {
 	return entry->key == key && entry->news == prospect->news &&
-	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == kc_history_concurrent(history, stream, now_ns);
+	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == beside;
+}
+
+/* beside: kc_history_part_beside(). Launches that differ in that alone, as those in turn on several streams do, have
+ * places of their own. */
+static struct entry *entry_of(struct kc_estimate_cache *cache, uint64_t key, uint64_t beside)
+{
+	return &cache->at[(key + (beside >> KC_CONTEXT_CONCURRENT_SHIFT)) % CACHE_ENTRIES];
 }
 
 static const struct estimate *cached_or_new_estimate(const struct kc_prediction_request *prospect,
@@ -206,18 +213,20 @@ static const struct estimate *cached_or_new_estimate(const struct kc_prediction_
 						     uint32_t age, struct kc_candidates *candidates,
 						     struct estimate *space)
 {
+	uint64_t concurrent = kc_history_concurrent(history, stream, now_ns);
 	uint64_t key = kc_history_key(history, prospect->name.launch);
-	struct entry *entry = prospect->answers ? &prospect->answers->at[key % CACHE_ENTRIES] : NULL;
+	uint64_t beside = kc_history_part_beside(history, concurrent);
+	struct entry *entry = prospect->answers ? entry_of(prospect->answers, key, beside) : NULL;
 	struct estimate *estimate = entry ? &entry->estimate : space;
 
-	if (entry && is_current(entry, key, prospect, history, stream, now_ns)) {
+	if (entry && is_current(entry, key, prospect, beside)) {
 		candidates->present = 0;
 		if (estimate->age != age)
 			reach(prospect, age, estimate);
 		return estimate;
 	}
-	make_estimate(prospect, kc_history_context(history, prospect->name.launch, stream, now_ns),
-		      kc_history_has_concurrent(history, stream, now_ns), age, candidates, estimate);
+	make_estimate(prospect, kc_history_context_beside(history, prospect->name.launch, concurrent), concurrent != 0,
+		      age, candidates, estimate);
 	if (entry) {
 		entry->key = key;
 		entry->news = prospect->news;

@@ -39,13 +39,13 @@ static void place(struct kc__plan *plan, const struct kc__stream *stream, struct
 	const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
 	struct kc_placement placement = {0};
 
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
 	device->seen_ns += launch->kernels;
 	launch->known = kc_engine_known(&kc__shim.engine);
 	kc_graph_place(&plan->whole, &stage, stream->lane, launch->predicted_at_ns, &placement);
 	tell_early(plan, launch->predicted_at_ns);
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	launch->start_ns = placement.start_ns;
 	launch->end_ns = placement.end_ns;
 	launch->ticket = placement.ticket;

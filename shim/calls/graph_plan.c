@@ -41,12 +41,12 @@ static uint64_t tell(const struct kc__plan *plan, int64_t now_ns)
 
 	if (!plan->whole.work || kc__shim.choosing)
 		return number;
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	call.device = device->ordinal;
 	call.time_ns = kc__in_order(device, now_ns);
 	if (kc_journal_put_at(kc__shim.journal, KC_KIND_STREAM_CALL, &call, sizeof(call), &number) < 0)
 		kc__count(KC_COUNT_DROPPED_CALLS(KC_CALL_GRAPH));
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	return number;
 }
 

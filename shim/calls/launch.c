@@ -16,7 +16,7 @@
 #include <limits.h>
 #include <string.h>
 
-bool kc__capturing(CUstream stream, bool per_thread)
+static __attribute__((noinline, cold)) bool ask_capturing(CUstream stream, bool per_thread)
 {
 	static CUresult(CUDAAPI * _Atomic asks[2])(CUstream, CUstreamCaptureStatus *);
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -24,8 +24,6 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	int saved_errno;
 	bool captured;
 
-	if (!atomic_load_explicit(&kc__shim.captures, memory_order_relaxed))
-		return false;
 	if (kc__cig_capturing(stream, per_thread))
 		return true;
 	saved_errno = errno;
@@ -38,6 +36,12 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	captured = ask && ask(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 	errno = saved_errno;
 	return captured;
+}
+
+bool kc__capturing(CUstream stream, bool per_thread)
+{
+	return __builtin_expect(atomic_load_explicit(&kc__shim.captures, memory_order_relaxed) != 0, 0) &&
+	       ask_capturing(stream, per_thread);
 }
 
 void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
@@ -91,18 +95,18 @@ static __attribute__((noinline, cold)) struct kc_prediction_request *ask(struct 
 	struct kc_prediction_request said;
 	uint64_t known;
 
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	known = kc_engine_known(&kc__shim.engine);
 	*variant = current_variant(launch, dims);
 	kc_engine_ask(&kc__shim.engine, &(*variant)->engine, device->answers, &said);
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	if (kc_engine_known(&kc__shim.engine) == known)
 		return kc_engine_keep(&(*variant)->engine, &said);
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	pthread_mutex_lock(&kc__shim.learning);
 	*variant = current_variant(launch, dims);
 	kc_engine_ask(&kc__shim.engine, &(*variant)->engine, device->answers, &said);
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	pthread_mutex_unlock(&kc__shim.learning);
 	return kc_engine_keep(&(*variant)->engine, &said);
 }
@@ -117,7 +121,7 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	struct kc_prediction_request *request = NULL;
 	struct kc_prediction p;
 
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	if (__builtin_expect(!kc__variant_is_outdated(variant), 1))
 		request = kc_engine_asked(&kc__shim.engine, &variant->engine);
 	if (__builtin_expect(!request, 0))
@@ -129,7 +133,7 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	kc__early_made(variant, launch->predicted_at_ns);
 	launch->novelty = (uint8_t)request->novelty;
 	launch->model_state = request->solo.state;
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	kc__keep_prediction(launch, variant, &p, &kept);
 }
 
@@ -159,6 +163,13 @@ void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc
 		predict(known, dims, launch);
 }
 
+static __attribute__((noinline, cold)) bool enter_unusually(void)
+{
+	if (!kc__recording())
+		kc__start(true);
+	return kc__admitted();
+}
+
 bool kc__launch_enter(void)
 {
 	kc__thread.reached_driver = true;
@@ -166,9 +177,7 @@ bool kc__launch_enter(void)
 		return false;
 	if (__builtin_expect(kc__usual(), 1))
 		return true;
-	if (!kc__recording())
-		kc__start(true);
-	return kc__admitted();
+	return enter_unusually();
 }
 
 void kc__launch_without_slot(void)

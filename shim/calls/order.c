@@ -37,14 +37,14 @@ static struct kc__stream *lock_stream(CUstream handle, bool per_thread, int64_t 
 	if (!stream)
 		return NULL;
 	*now_ns = kc__now_ns();
-	pthread_mutex_lock(&stream->device->lock);
+	kc__lock(&stream->device->lock);
 	*now_ns = kc__in_order(stream->device, *now_ns);
 	return stream;
 }
 
 static void unlock_stream(struct kc__stream *stream)
 {
-	pthread_mutex_unlock(&stream->device->lock);
+	kc__unlock(&stream->device->lock);
 }
 
 /* only: do this only if that context is the current one; NULL: whichever is current. */
@@ -57,11 +57,11 @@ static void device_idle(const CUcontext *only)
 	if (device && (!only || *only == context)) {
 		int64_t now = kc__now_ns();
 
-		pthread_mutex_lock(&device->lock);
+		kc__lock(&device->lock);
 		now = kc__in_order(device, now);
 		if (kc_timeline_device_idle(device->timeline, now))
 			kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
-		pthread_mutex_unlock(&device->lock);
+		kc__unlock(&device->lock);
 	}
 	errno = saved_errno;
 }

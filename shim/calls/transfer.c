@@ -22,12 +22,12 @@ void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t 
 	if (!stream || !ticket)
 		return;
 	now = kc__now_ns();
-	pthread_mutex_lock(&stream->device->lock);
+	kc__lock(&stream->device->lock);
 	kc_timeline_cancel(stream->device->timeline, stream->lane, ticket);
 	if (slot)
 		kc__put_stream_call(stream->device, stream, KC_CALL_CANCEL, kc__in_order(stream->device, now),
 				    (int64_t)slot->index);
-	pthread_mutex_unlock(&stream->device->lock);
+	kc__unlock(&stream->device->lock);
 	errno = saved_errno;
 }
 
@@ -65,12 +65,12 @@ bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint6
 	}
 	call->stream = stream;
 	now = kc__now_ns();
-	pthread_mutex_lock(&stream->device->lock);
+	kc__lock(&stream->device->lock);
 	now = kc__in_order(stream->device, now);
 	known = kc_engine_known(&kc__shim.engine);
 	kc_timeline_copy(stream->device->timeline, stream->lane, now, kc_transfer_route(kind),
 			 kc_engine_copy_ns(&stream->device->engine, kind, kc_transfer_route(kind), bytes), &placement);
-	pthread_mutex_unlock(&stream->device->lock);
+	kc__unlock(&stream->device->lock);
 	call->ticket = placement.ticket;
 	t->recorded++;
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_TRANSFER);
@@ -115,11 +115,11 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 		kc__cancel(call->stream, slot, call->ticket);
 	} else if (synchronous) {
 		now = kc__now_ns();
-		pthread_mutex_lock(&call->stream->device->lock);
+		kc__lock(&call->stream->device->lock);
 		now = kc__in_order(call->stream->device, now);
 		if (kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now))
 			kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
-		pthread_mutex_unlock(&call->stream->device->lock);
+		kc__unlock(&call->stream->device->lock);
 	}
 	if (slot) {
 		slot->transfer.result = (int32_t)result;

@@ -111,18 +111,12 @@ static void calibrate(void *entries)
 
 static int device_begin(struct kc__device *device, struct kc_device_entry *entry)
 {
-	pthread_mutexattr_t attributes;
-
 	device->timeline = mmap(NULL, kc_timeline_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	device->answers = mmap(NULL, kc_estimate_cache_bytes(), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (device->timeline == MAP_FAILED || device->answers == MAP_FAILED)
 		return -ENOMEM;
 	kc_timeline_init(device->timeline, &device->info);
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-	pthread_mutex_init(&device->lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
 	kc_engine_device_init(&kc__shim.engine, &device->engine, &device->info);
 	kc_history_init(&device->history, 0);
 	device->known = 1;

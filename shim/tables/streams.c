@@ -149,14 +149,14 @@ static void stream_begin(struct kc__stream *s, struct kc__device *device, struct
 	entry->lane = lane + 1;
 	entry->id = next_id();
 	kc_journal_put(kc__shim.journal, KC_KIND_STREAM, entry, sizeof(*entry));
-	pthread_mutex_lock(&device->lock);
+	kc__lock(&device->lock);
 	kc_timeline_stream(device->timeline, lane, (enum kc_stream_kind)entry->kind, entry->priority);
 	s->device = device;
 	s->lane = lane;
 	s->id = entry->id;
 	kc__shim.stream_lanes[entry->id % KC__STREAM_PLACES] = (uint64_t)entry->id << 8 | lane;
 	kc__put_stream_call(device, s, KC_CALL_CREATE, kc__in_order(device, now_ns), 0);
-	pthread_mutex_unlock(&device->lock);
+	kc__unlock(&device->lock);
 	s->thread = entry->per_thread;
 	atomic_store_explicit(&s->gone, 0, memory_order_release);
 	atomic_store_explicit(place_of(entry->id), s, memory_order_release);
@@ -190,38 +190,58 @@ static struct kc__stream *stream_make(const uint64_t *key, struct kc__device *de
 	return s;
 }
 
-struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
+/* One of the default streams. */
+static struct kc__stream *default_stream_on(uint64_t special, CUstream stream, struct kc__device **on)
 {
-	uint64_t special = default_stream(stream, per_thread);
 	struct kc_stream_entry entry = {.handle = (uint64_t)(uintptr_t)stream};
 	struct kc__thread *t = &kc__thread;
 	struct kc__device *device;
 	struct kc__stream *s;
 	CUcontext context;
-	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+	uint64_t key[2];
 
-	if (special) {
-		*on = device = kc__current_device(t, &context);
-		if (!device)
-			return NULL;
-		key[0] = special | (special == 2 ? (uint64_t)kc__thread_id(t) << 8 : 0);
-		key[1] = (uint64_t)(uintptr_t)context;
-		entry.context = key[1];
-		entry.per_thread = special == 2 ? kc__thread_id(t) : 0;
-		entry.kind = special == 2 ? KC_STREAM_BLOCKING : KC_STREAM_LEGACY;
-		s = kc__find(&kc__shim.streams, key, 2);
-		return s ? s : stream_make(key, device, &entry);
-	}
+	*on = device = kc__current_device(t, &context);
+	if (!device)
+		return NULL;
+	key[0] = special | (special == 2 ? (uint64_t)kc__thread_id(t) << 8 : 0);
+	key[1] = (uint64_t)(uintptr_t)context;
 	s = kc__find(&kc__shim.streams, key, 2);
-	if (s && !atomic_load_explicit(&s->gone, memory_order_relaxed)) {
-		*on = s->device;
+	if (s)
 		return s;
-	}
-	*on = device = device_of_stream(stream, kc__current_device(t, &context));
+	entry.context = key[1];
+	entry.per_thread = special == 2 ? kc__thread_id(t) : 0;
+	entry.kind = special == 2 ? KC_STREAM_BLOCKING : KC_STREAM_LEGACY;
+	return stream_make(key, device, &entry);
+}
+
+/* Of the application's own streams, one that was not seen to be made. */
+static __attribute__((noinline, cold)) struct kc__stream *met_stream_on(CUstream stream, struct kc__device **on)
+{
+	struct kc_stream_entry entry = {.handle = (uint64_t)(uintptr_t)stream};
+	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+	struct kc__device *device;
+	CUcontext context;
+
+	*on = device = device_of_stream(stream, kc__current_device(&kc__thread, &context));
 	if (!device)
 		return NULL;
 	stream_properties(&entry, stream);
 	return stream_make(key, device, &entry);
+}
+
+struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
+{
+	uint64_t special = default_stream(stream, per_thread);
+	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};
+	struct kc__stream *s;
+
+	if (special)
+		return default_stream_on(special, stream, on);
+	s = kc__find(&kc__shim.streams, key, 2);
+	if (!s || __builtin_expect(atomic_load_explicit(&s->gone, memory_order_relaxed), 0))
+		return met_stream_on(stream, on);
+	*on = s->device;
+	return s;
 }
 
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
@@ -247,10 +267,10 @@ static void end(struct kc__stream *s)
 	if (atomic_exchange_explicit(&s->gone, 1, memory_order_acq_rel))
 		return;
 	now = kc__now_ns();
-	pthread_mutex_lock(&s->device->lock);
+	kc__lock(&s->device->lock);
 	kc_timeline_stream_gone(s->device->timeline, s->lane);
 	kc__put_stream_call(s->device, s, KC_CALL_DESTROY, kc__in_order(s->device, now), 0);
-	pthread_mutex_unlock(&s->device->lock);
+	kc__unlock(&s->device->lock);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	s->device->lanes[s->lane / 64] &= ~(1ull << s->lane % 64);
 	kc__remove(&kc__shim.streams, s, 2);

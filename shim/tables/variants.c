@@ -243,16 +243,21 @@ static bool has_key(const struct kc__variant *variant, const uint64_t key[KEY_WO
 	return !differ;
 }
 
-static struct kc__variant *find(struct kc__kernel *kernel, const uint64_t key[KEY_WORDS])
+static __attribute__((noinline)) struct kc__variant *find_other(struct kc__kernel *kernel,
+								const uint64_t key[KEY_WORDS])
 {
-	struct kc__variant *variant = atomic_load_explicit(&kernel->latest, memory_order_acquire);
+	struct kc__variant *variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
 
-	if (variant && has_key(variant, key))
-		return variant;
-	variant = kc__find(&kc__shim.variants, key, KEY_WORDS);
 	if (variant)
 		atomic_store_explicit(&kernel->latest, variant, memory_order_release);
 	return variant;
+}
+
+static inline struct kc__variant *find(struct kc__kernel *kernel, const uint64_t key[KEY_WORDS])
+{
+	struct kc__variant *variant = atomic_load_explicit(&kernel->latest, memory_order_acquire);
+
+	return variant && has_key(variant, key) ? variant : find_other(kernel, key);
 }
 
 bool kc__variant_is_outdated(const struct kc__variant *variant)
@@ -304,7 +309,7 @@ struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, cons
 	    formula ? kc__arguments_key(formula, given) : 0};
 	struct kc__variant *variant = find(kernel, key);
 
-	return variant ? variant : find_or_make(kernel, f, dims, given, key);
+	return __builtin_expect(variant != NULL, 1) ? variant : find_or_make(kernel, f, dims, given, key);
 }
 
 void kc__variant_prepare(struct kc__variant *before, struct kc__formula *formula)

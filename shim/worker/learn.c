@@ -81,7 +81,7 @@ static uint64_t begin_event(void)
 	history.time_ns = kc__now_ns();
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	for (int i = 0; i < kc__shim.device_count; i++)
-		pthread_mutex_lock(&kc__shim.devices[i].lock);
+		kc__lock(&kc__shim.devices[i].lock);
 	return kc_engine_known(&kc__shim.engine) + 1;
 }
 
@@ -89,7 +89,7 @@ static void end_event(void)
 {
 	kc_engine_event(&kc__shim.engine);
 	for (int i = 0; i < kc__shim.device_count; i++)
-		pthread_mutex_unlock(&kc__shim.devices[i].lock);
+		kc__unlock(&kc__shim.devices[i].lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	put_history();
 	pthread_mutex_unlock(&kc__shim.learning);

@@ -87,9 +87,9 @@ void kc__recall_variant(struct kc__variant *variant, const char *arguments)
 	(void)variant;
 	(void)arguments;
 	for (int i = 0; i < 2; i++) {
-		waits[i] = pthread_mutex_trylock(&kc__shim.devices[i].lock) != 0;
+		waits[i] = !kc__lock_try(&kc__shim.devices[i].lock);
 		if (!waits[i])
-			pthread_mutex_unlock(&kc__shim.devices[i].lock);
+			kc__unlock(&kc__shim.devices[i].lock);
 	}
 }
 
@@ -111,7 +111,7 @@ static int begin_kernel(void **state)
 		return -1;
 	kc__shim.header = kc_journal_header(kc__shim.journal);
 	kc__shim.device_count = 2;
-	pthread_mutex_init(&kc__shim.devices[1].lock, NULL);
+	kc__shim.devices[1].lock = (struct kc__lock){0};
 	kc__learn_begin();
 	kernel = (struct kc__kernel){
 	    .name = "add_up",

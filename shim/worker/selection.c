@@ -264,11 +264,11 @@ static void begin_timelines_anew(void)
 
 		if (!device->timeline)
 			continue;
-		pthread_mutex_lock(&device->lock);
+		kc__lock(&device->lock);
 		now_ns = kc__in_order(device, now_ns);
 		if (kc_timeline_device_idle(device->timeline, now_ns))
 			kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now_ns, 0);
-		pthread_mutex_unlock(&device->lock);
+		kc__unlock(&device->lock);
 	}
 	kc__events_happened();
 }

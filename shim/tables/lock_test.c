@@ -1,0 +1,84 @@
+/* The lock of a device, with threads that meet at it. */
+#include "lock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 4, TURNS = 50000, SLEEP_US = 20000 };
+
+static struct kc__lock lock;
+static uint64_t turns; /* under it */
+
+static void *take_turns(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < TURNS; i++) {
+		kc__lock(&lock);
+		turns++;
+		kc__unlock(&lock);
+	}
+	return NULL;
+}
+
+static void one_thread_at_a_time(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	turns = 0;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_turns, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(turns, THREADS * TURNS);
+	assert_true(kc__lock_try(&lock));
+	kc__unlock(&lock);
+}
+
+static void *take_once(void *error)
+{
+	errno = EDOM;
+	kc__lock(&lock);
+	turns = 1;
+	kc__unlock(&lock);
+	*(int *)error = errno;
+	return NULL;
+}
+
+/* So long that those that wait are asleep. */
+static void who_waits_for_long_is_woken(void **state)
+{
+	pthread_t threads[THREADS];
+	int errors[THREADS];
+
+	(void)state;
+	turns = 0;
+	kc__lock(&lock);
+	assert_false(kc__lock_try(&lock));
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_once, &errors[i]), 0);
+	usleep(SLEEP_US);
+	assert_int_equal(turns, 0);
+	kc__unlock(&lock);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(errors[i], EDOM);
+	}
+	assert_int_equal(turns, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(one_thread_at_a_time),
+	    cmocka_unit_test(who_waits_for_long_is_woken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
