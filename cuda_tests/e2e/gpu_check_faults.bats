@@ -262,9 +262,9 @@ number() { # QUESTION PATTERN: the number that the pattern's group finds first i
 		    section.said = None
 		    accuracy.coverage(Machine, section)
 		    return section.said
-		assert coverage(900) == ("intervals", "90 %", True), coverage(900)
-		assert coverage(860) == ("intervals", "86 %", False)
-		assert coverage(960) == ("intervals", "96 %", False)
+		assert coverage(900) == ("intervals", "90.0 %", True), coverage(900)
+		assert coverage(860) == ("intervals", "86.0 %", False)
+		assert coverage(960) == ("intervals", "96.0 %", False)
 		assert coverage(600, 700) is None  # too few
 	END
 }

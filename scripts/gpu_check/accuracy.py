@@ -51,7 +51,7 @@ def coverage(machine, section):
             if n:
                 share = 100 * inside / n
                 if n >= LEAST_LAUNCHES:
-                    section.answer("intervals", name_of(path), f"{share:.0f} %", LOW <= share <= HIGH)
+                    section.answer("intervals", name_of(path), f"{share:.1f} %", LOW <= share <= HIGH)
                 section.row(rows, name_of(path), n, f"{share:.1f}", f"{100 * error:.1f}")
         except sqlite3.Error as error:
             section.fail(f"{name_of(path)}: {error}")

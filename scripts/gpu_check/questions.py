@@ -64,8 +64,8 @@ CATALOGUE = (
      "half within 2 x, three quarters in their ranges", "first"),
     ("calibration", "kerncast calibrate: is everything measured, and possible?", "yes", "calibrate"),
     ("doctor", "does kerncast doctor name a problem?", "no", "environment"),
-    ("frameworks-same", "programs of PyTorch, Triton, CuPy and JAX: results, and the ledger", "as without kerncast, all "
-     "matched", "frameworks"),
+    ("frameworks-same", "programs of PyTorch, Triton, CuPy and JAX: results, and the ledger",
+     "as without kerncast, all matched", "frameworks"),
     ("launch-1", "a launch, nothing measured: time that kerncast adds, one stream", "150 ns or less", "cost"),
     ("launch-8", "the same, eight streams", "400 ns or less", "cost"),
     ("pause", "a launch while --measure=adaptive rests: time that is added to one with measuring off", "100 ns or less",
