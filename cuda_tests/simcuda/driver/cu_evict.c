@@ -1,8 +1,8 @@
 /*
  * What a launch of a real driver leaves of the caller's caches: with SIMCUDA_EVICT=N, each launch in null mode goes
- * through N KiB of data and as much code. With 32, which empties a first-level cache of 32 KiB, kerncast adds to a
- * launch what it was measured to add on an H100 and an H200 (cuda_tests/results/README.md); with warm caches, a third
- * of it.
+ * through N KiB of data and as much code. With 32, which empties a first-level cache of 32 KiB, kerncast 9c52ab2 adds
+ * to a launch what it was measured to add on an H100 and an H200 (cuda_tests/results/README.md); with warm caches, a
+ * third of it.
  */
 #include "cuda_tests/simcuda/sim.h"
 
