@@ -327,6 +327,7 @@ static void start_measuring(void)
 	enum kc_unmeasured why =
 	    kc__shim.options.measure == KC_MEASURE_NOTHING ? KC_MEASURE_OFF : kc__cupti_attach(&kc__shim.options);
 
+	kc__shim.whole_graphs = why != KC_MEASURE_OFF && kc__shim.options.graphs == KC_GRAPHS_WHOLE;
 	atomic_store(&kc__shim.unmeasured, why);
 	atomic_store(&kc__shim.transfers_unmeasured,
 		     why == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS ? KC_MEASURE_OFF : why);

@@ -259,6 +259,7 @@ struct kc__state {
 	_Atomic uint32_t transfers_unmeasured;
 	_Atomic uint32_t resting;        /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
 	bool adaptive;                   /* --measure=adaptive */
+	bool whole_graphs;               /* --graphs=whole, and something is measured */
 	_Atomic uint32_t not_known_well; /* launches of what is not, since it began to measure or to rest */
 	bool choosing;                   /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;

@@ -26,6 +26,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_db = 'o',
        KEY_quiet = 'q',
        KEY_measure = KEY_LONG,
+       KEY_graphs,
        KEY_journal_max,
        KEY_flush_ms,
        KEY_fresh,
@@ -159,6 +160,8 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	setenv("KERNCAST_VERSION", kc_version_text(version), 1);
 	if (kc_options_read(settled, why, sizeof(why)) < 0)
 		kc_error("%s", why);
+	if (!strcmp(why, kc_option_whole_adaptive))
+		return -EINVAL;
 	kc_host_database(settled->db, database, sizeof(database));
 	snprintf(settled->db, sizeof(settled->db), "%s", database);
 	if (run->database_named && !settled->disable && kc_store_try(settled->db, why, sizeof(why)) < 0) {

@@ -75,6 +75,14 @@ again() { # [PROCESSES]
 	again
 }
 
+@test "graphs measured as one" {
+	recorded env KERNCAST_GRAPHS=whole "$build/matrix/sim/runtime_graph" --threads 1
+	recorded env KERNCAST_GRAPHS=whole "$build/awkward/large_graph" captured 2000 8
+	again 2
+	recorded env KERNCAST_GRAPHS=whole "$build/matrix/sim/runtime_graph" --threads 8
+	again 3
+}
+
 @test "graphs on eight threads" {
 	recorded "$build/matrix/sim/runtime_graph" --threads 8
 	again

@@ -50,6 +50,9 @@ enum simcuda_kind {
 	SIMCUDA_KERNEL = 1,
 	SIMCUDA_MEMCPY = 2,
 	SIMCUDA_MEMSET = 4,
+	/* A launch of a graph as a whole, from the start of its first node to the end of its last. While it is asked
+	 * for, there are no activities of the nodes of graphs. */
+	SIMCUDA_GRAPH = 8,
 };
 
 /* What the sink keeps with an activity from launched() to ended(). */
@@ -139,6 +142,8 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom, cupti_crash_flush: only th
 	uint32_t cupti_stuck_kinds;
 	uint32_t cupti_unsafe_flush;
 	uint32_t cupti_slow_kernels_ns; /* more for each kernel that a record is made of */
+	uint32_t cupti_graph_nodes;
+	uint32_t cupti_graph_short;
 	uint32_t oom;
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;

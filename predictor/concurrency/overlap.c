@@ -15,6 +15,8 @@ static void record_overlap(struct kc_span *a, struct kc_span *b)
 		return;
 	if (a->stream && a->stream == b->stream)
 		a->in_stream = b->in_stream = 1;
+	a->beside_opaque |= b->opaque;
+	b->beside_opaque |= a->opaque;
 	kc_load_add_overlap(&a->met, &b->load, to_ns - from_ns, a->end_ns - a->start_ns);
 	kc_load_add_overlap(&b->met, &a->load, to_ns - from_ns, b->end_ns - b->start_ns);
 	if (*first->overlap != KC_OVERLAP_BEHIND)
@@ -66,14 +68,16 @@ void kc_spans_drop(struct kc_spans *spans, const struct kc_span *span)
 {
 	if (span->end_ns > spans->let_go_ns)
 		spans->let_go_ns = span->end_ns;
-	if (*span->overlap != KC_OVERLAP_BEHIND)
+	if (*span->overlap != KC_OVERLAP_BEHIND || span->beside_opaque)
 		*span->overlap = KC_OVERLAP_UNKNOWN;
 }
 
 /* Records the overlap of a span that nothing can overlap any more. */
 static void settle(const struct kc_span *span)
 {
-	if (*span->overlap == KC_OVERLAP_BEHIND)
+	if (span->beside_opaque)
+		*span->overlap = KC_OVERLAP_UNKNOWN;
+	if (*span->overlap == KC_OVERLAP_BEHIND || span->beside_opaque)
 		return;
 	if (span->doubtful)
 		*span->overlap = KC_OVERLAP_UNKNOWN;

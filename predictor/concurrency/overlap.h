@@ -38,6 +38,8 @@ struct kc_span {
 	uint32_t stream;     /* the caller's number for it; 0: not told */
 	uint8_t doubtful;    /* it may have overlapped one that was dropped */
 	uint8_t in_stream;   /* it overlapped one of its own stream */
+	uint8_t opaque;      /* what it puts on the device is not known: KC_OVERLAP_UNKNOWN is what ran beside it */
+	uint8_t beside_opaque;
 };
 
 struct kc_spans {

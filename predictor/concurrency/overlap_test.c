@@ -97,12 +97,34 @@ static void what_may_have_met_it_is_not_known(void **state)
 	kc_spans_free(&spans);
 }
 
+/* 1 ran beside 0, which nothing is known of, and so did 2, which also met 1; 3 met 2 alone. */
+static void beside_what_is_opaque_nothing_is_known(void **state)
+{
+	struct kc_spans spans = {0};
+	struct seen seen = {{0}, 0};
+	uint8_t overlap[4] = {0};
+	struct kc_span opaque = {.start_ns = 0, .end_ns = 100, .order = 0, .overlap = &overlap[0], .opaque = 1};
+
+	(void)state;
+	add(&spans, 1, 90, 150, &overlap[1]);
+	assert_int_equal(kc_spans_add(&spans, &opaque), 0);
+	add(&spans, 2, 50, 200, &overlap[2]);
+	add(&spans, 3, 160, 300, &overlap[3]);
+	kc_spans_decide(&spans, INT64_MAX, INT64_MIN, note, &seen);
+	assert_int_equal(seen.count, 4);
+	assert_int_equal(overlap[1], KC_OVERLAP_UNKNOWN);
+	assert_int_equal(overlap[2], KC_OVERLAP_UNKNOWN);
+	assert_int_equal(overlap[3], KC_OVERLAP_BEHIND);
+	kc_spans_free(&spans);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_met_what),
 	    cmocka_unit_test(what_waits_too_long_is_not_known),
 	    cmocka_unit_test(what_may_have_met_it_is_not_known),
+	    cmocka_unit_test(beside_what_is_opaque_nothing_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,7 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 	    .device = plan->entry.device,
 	    .unmeasured = kc__unmeasured(&kc__shim.unmeasured),
 	    .unordered = kc__shim.choosing || !plan->whole.work,
+	    .whole = kc__shim.whole_graphs,
 	};
 	if (on->stream && plan->whole.work)
 		place(plan, on->stream, launch);
@@ -78,7 +79,7 @@ static struct kc_slot *record(struct kc__graph_exec *exec, const struct kc__know
 	struct kc__plan *plan = kernels ? kc__plan_take(exec, on) : NULL;
 	struct kc_slot *slot = NULL;
 
-	kc__thread.recorded += kernels;
+	kc__thread.recorded += kc__shim.whole_graphs ? kernels != 0 : kernels;
 	if (plan)
 		slot = kc_journal_claim_with_room(kc__shim.journal, KC_KIND_GRAPH_LAUNCH, kernels);
 	if (slot) {
@@ -131,7 +132,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	kc__know_stream(&on, stream, per_thread);
 	exec->slot = record(exec, &on, number);
 	*launched = exec;
-	kc__thread.graph_kernels = exec->count;
+	kc__thread.graph_kernels = kc__shim.whole_graphs ? 1 : exec->count;
 	kc__expect_ids(KC__GRAPH_CALLS);
 	errno = saved_errno;
 	return true;

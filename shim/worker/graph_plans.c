@@ -72,6 +72,7 @@ void kc__plans_expand(struct kc_slot *launch)
 			kc_journal_not_asked(kc__shim.journal, slot);
 		kc_journal_commit(slot, state);
 	}
+	launch->graph_launch.made = 1;
 	if (!plan)
 		return;
 	if (kc__shim.adaptive)

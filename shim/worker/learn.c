@@ -256,6 +256,16 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 		kc__formulas_release();
 }
 
+void kc__learn_graph(struct kc_graph_launch *launch)
+{
+	uint64_t number = begin_event();
+
+	correct_timeline(&kc__shim.devices[launch->device], launch->stream, launch->ticket, launch->measured_start_ns,
+			 launch->measured_end_ns);
+	launch->measured_after = (uint32_t)(number - launch->known);
+	end_event();
+}
+
 void kc__learn_transfer(struct kc_transfer *transfer)
 {
 	struct kc__device *device = &kc__shim.devices[transfer->device];

@@ -11,6 +11,8 @@ struct kc_load kc__learn_load(const struct kc_launch *launch);
 /* met: what the launches it overlapped put on the device meanwhile. */
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met);
 void kc__learn_transfer(struct kc_transfer *transfer);
+/* Of a graph that is measured as one nothing is learned; the timeline knows when it has run. */
+void kc__learn_graph(struct kc_graph_launch *launch);
 void kc__learn_past(void); /* what earlier processes taught has been taken in */
 /* From here on launches of the kernel are predicted from its code, with what earlier launches of their shape taught.
  * prepared: of kc__early_prepare(). */

@@ -211,7 +211,8 @@ static uint32_t unmade(const struct kc_slot *slot)
 {
 	uint32_t state = atomic_load(&((struct kc_slot *)slot)->state);
 
-	return slot->kind == KC_KIND_GRAPH_LAUNCH && state != KC_SLOT_EMPTY && state < KC_SLOT_FINAL
+	return slot->kind == KC_KIND_GRAPH_LAUNCH && state != KC_SLOT_EMPTY && state < KC_SLOT_FINAL &&
+		       !slot->graph_launch.made
 		   ? slot->graph_launch.kernels
 		   : 0;
 }

@@ -82,6 +82,12 @@ static int parse_measure(const char *text, enum kc_measure *out)
 	return 0;
 }
 
+static int parse_graphs(const char *text, enum kc_graphs *out)
+{
+	*out = !strcmp(text, "whole") ? KC_GRAPHS_WHOLE : KC_GRAPHS_NODES;
+	return *out == KC_GRAPHS_WHOLE || !strcmp(text, "nodes") ? 0 : -EINVAL;
+}
+
 static int parse_ms(const char *text, uint32_t *out)
 {
 	uint64_t value;
@@ -183,6 +189,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return parse_path(text, options->db, sizeof(options->db));
 	case KC_OPTION_measure:
 		return parse_measure(text, &options->measure);
+	case KC_OPTION_graphs:
+		return parse_graphs(text, &options->graphs);
 	case KC_OPTION_journal_max:
 		return kc_parse_bytes(text, &options->journal_max_bytes);
 	case KC_OPTION_flush_ms:
@@ -240,6 +248,10 @@ const char *kc_option_values(enum kc_option option)
 	return table[option].arg ? table[option].arg : "0 or 1";
 }
 
+const char kc_option_whole_adaptive[] = "--graphs=whole does not go with --measure=adaptive, which decides by the "
+					"times of single kernels (KERNCAST_GRAPHS, "
+					"KERNCAST_MEASURE)";
+
 int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 {
 	int result = 0, by_default = 0;
@@ -266,5 +278,11 @@ int kc_options_read(struct kc_options *options, char *why, size_t why_size)
 		result = -EINVAL;
 	}
 	options->unnamed |= by_default;
+	if (options->graphs == KC_GRAPHS_WHOLE && options->measure == KC_MEASURE_ADAPTIVE) {
+		options->graphs = KC_GRAPHS_NODES;
+		if (!result)
+			snprintf(why, why_size, "%s", kc_option_whole_adaptive);
+		result = -EINVAL;
+	}
 	return result;
 }

@@ -17,6 +17,9 @@
 	X(db, "KERNCAST_DB", "output", "DB", "kerncast.db", "database to write")                                       \
 	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|adaptive|off", "all",                                   \
 	  "what CUPTI measures: kernels and transfers, kernels only, both in windows once all is known well, nothing") \
+	X(graphs, "KERNCAST_GRAPHS", "graphs", "nodes|whole", "nodes",                                                 \
+	  "whether CUPTI measures each kernel of a CUDA graph, or each launch of a graph as one, which costs as "      \
+	  "little as a kernel")                                                                                        \
 	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                           \
 	  "bound on the journal; launches and transfers past it are counted as dropped (K, M and G are understood)")   \
 	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000",                                                        \
@@ -66,6 +69,7 @@ struct kc_option_info {
 };
 const struct kc_option_info *kc_option_info(enum kc_option option);
 
+enum kc_graphs { KC_GRAPHS_NODES, KC_GRAPHS_WHOLE };
 enum kc_measure { KC_MEASURE_ALL, KC_MEASURE_KERNELS, KC_MEASURE_ADAPTIVE, KC_MEASURE_NOTHING };
 
 struct kc_options {
@@ -75,6 +79,7 @@ struct kc_options {
 	char run[64];
 	char caller[64]; /* kc_version_text() of the command; empty: it was not started by one */
 	enum kc_measure measure;
+	enum kc_graphs graphs; /* KC_GRAPHS_NODES with KC_MEASURE_ADAPTIVE, which looks at single kernels */
 	uint64_t journal_max_bytes;
 	uint32_t flush_ms;
 	char kernel[512]; /* a valid POSIX extended regular expression; empty: every kernel */
@@ -95,6 +100,9 @@ struct kc_options {
 int kc_option_check(enum kc_option option, const char *text);
 /* What the option takes, for instance "all|kernels|adaptive|off". */
 const char *kc_option_values(enum kc_option option);
+
+/* Why the two are refused together. */
+extern const char kc_option_whole_adaptive[];
 
 /* Reads the environment. 0; -EINVAL: a variable has an invalid value, which why names
  * in one line; that option has its default, and all of them can be used. */

@@ -103,6 +103,26 @@ static void nonsense_keeps_the_default_and_is_named(void **state)
 	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
 }
 
+static void graphs_as_one_do_not_go_with_windows(void **state)
+{
+	struct kc_options o;
+	char why[200];
+
+	(void)state;
+	setenv("KERNCAST_GRAPHS", "whole", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), 0);
+	assert_int_equal(o.graphs, KC_GRAPHS_WHOLE);
+	setenv("KERNCAST_MEASURE", "adaptive", 1);
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
+	assert_string_equal(why, kc_option_whole_adaptive);
+	assert_int_equal(o.graphs, KC_GRAPHS_NODES);
+	assert_int_equal(o.measure, KC_MEASURE_ADAPTIVE);
+	setenv("KERNCAST_GRAPHS", "some", 1);
+	unsetenv("KERNCAST_MEASURE");
+	assert_int_equal(kc_options_read(&o, why, sizeof(why)), -EINVAL);
+	assert_int_equal(o.graphs, KC_GRAPHS_NODES);
+}
+
 static void a_value_by_itself(void **state)
 {
 	static const struct {
@@ -169,6 +189,7 @@ int main(void)
 	    cmocka_unit_test_setup(defaults, clear),
 	    cmocka_unit_test_setup(all_set, clear),
 	    cmocka_unit_test_setup(nonsense_keeps_the_default_and_is_named, clear),
+	    cmocka_unit_test_setup(graphs_as_one_do_not_go_with_windows, clear),
 	    cmocka_unit_test(a_value_by_itself),
 	    cmocka_unit_test(a_long_expression_is_refused_before_it_is_compiled),
 	    cmocka_unit_test(sizes),

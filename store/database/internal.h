@@ -90,6 +90,7 @@ struct kc__tally {
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];
 	uint64_t unmeasured[KC_UNMEASURED_COUNT];
 	uint64_t transfers, transfers_measured;
+	uint64_t graphs, graphs_measured; /* launches of graphs that are measured as one */
 };
 
 struct kc__held { /* a descriptor that SQLite has open, and the file that it referred to at first */

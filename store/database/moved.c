@@ -120,7 +120,8 @@ static const char *const statements[] = {
     " (SELECT t.id FROM main.stream s JOIN fresh.stream t ON t.process = ?2 AND t.local = s.local WHERE s.id = "
     "c.stream),"
     " (SELECT q.device FROM main.process_device p JOIN fresh.process_device q ON q.process = ?2"
-    " AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = c.device), c.time_ns, c.ns, c.known_events"
+    " AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = c.device), c.time_ns, c.ns, c.known_events,"
+    " c.graph_launch, c.start_ns, c.end_ns, c.measured_start_ns, c.measured_end_ns, c.unmeasured, c.measured_event"
     " FROM main.stream_call c WHERE c.id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
     "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
     " count FROM main.message WHERE process = ?1",

@@ -103,8 +103,35 @@ static int is_work(const struct kc_work_entry *entry, size_t bytes)
 	return 1;
 }
 
-static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_stream_call *call)
+static void bind_time(struct kc_store *s, sqlite3_stmt *stmt, int i, int64_t ns)
 {
+	if (ns)
+		sqlite3_bind_int64(stmt, i, kc_minus_ns(ns, s->base_ns));
+	else
+		sqlite3_bind_null(stmt, i);
+}
+
+/* launch: of a graph that is measured as one; all zeros: another call. */
+static void bind_graph(struct kc_store *s, sqlite3_stmt *stmt, const struct kc_graph_launch *launch)
+{
+	int is_measured = launch->measured_end_ns != 0;
+
+	bind_unless_zero(stmt, 8, launch->number);
+	bind_time(s, stmt, 9, launch->start_ns);
+	bind_time(s, stmt, 10, launch->end_ns);
+	bind_time(s, stmt, 11, is_measured ? launch->measured_start_ns : 0);
+	bind_time(s, stmt, 12, launch->measured_end_ns);
+	if (launch->unmeasured && launch->unmeasured < KC_UNMEASURED_COUNT)
+		sqlite3_bind_text(stmt, 13, kc_unmeasured_name(launch->unmeasured), -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(stmt, 13);
+	bind_unless_zero(stmt, 14, is_measured ? (int64_t)(launch->known + launch->measured_after) : 0);
+}
+
+static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_stream_call *call,
+			   const struct kc_graph_launch *launch)
+{
+	static const struct kc_graph_launch none;
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_STREAM_CALL);
 	int64_t stream = call->stream ? kc__stream_row(s, call->stream) : 0;
 	int64_t device = call->stream ? 0 : kc__device_row(s, call->device);
@@ -120,6 +147,7 @@ static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_s
 		sqlite3_bind_int64(stmt, 5, kc_minus_ns(call->time_ns, s->base_ns));
 		bind_unless_zero(stmt, 6, ns);
 		sqlite3_bind_int64(stmt, 7, (int64_t)call->known);
+		bind_graph(s, stmt, launch ? launch : &none);
 	}
 	return kc__run(s, stmt);
 }
@@ -141,9 +169,18 @@ int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot)
 	    .device = launch->device,
 	};
 
-	if (launch->unordered)
+	int rc;
+
+	if (launch->unordered && !launch->whole)
 		return 0;
-	return is_stream_call(&call) ? add_stream_call(s, slot->index, &call) : kc__torn(s, slot->index);
+	if (!is_stream_call(&call))
+		return kc__torn(s, slot->index);
+	rc = add_stream_call(s, slot->index, &call, launch->whole ? launch : NULL);
+	if (rc == 0 && launch->whole && sqlite3_changes(s->db)) {
+		s->tally.graphs++;
+		s->tally.graphs_measured += launch->measured_end_ns != 0;
+	}
+	return rc;
 }
 
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes)
@@ -154,7 +191,8 @@ int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *
 	case KC_KIND_PAST:
 		return is_past(payload) ? add_past(s, payload) : kc__torn(s, slot->index);
 	case KC_KIND_STREAM_CALL:
-		return is_stream_call(payload) ? add_stream_call(s, slot->index, payload) : kc__torn(s, slot->index);
+		return is_stream_call(payload) ? add_stream_call(s, slot->index, payload, NULL)
+					       : kc__torn(s, slot->index);
 	default:
 		return is_work(payload, bytes) ? add_work(s, payload) : kc__torn(s, slot->index);
 	}

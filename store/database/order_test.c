@@ -360,7 +360,13 @@ static void damaged_entries_are_told_and_left_out(void **state)
 /* ---- A database of version 8 ---- */
 
 #define LAUNCHES 200
+#define TO_VERSION_14                                                                                                  \
+	"ALTER TABLE stream_call DROP COLUMN graph_launch; ALTER TABLE stream_call DROP COLUMN start_ns;"              \
+	"ALTER TABLE stream_call DROP COLUMN end_ns; ALTER TABLE stream_call DROP COLUMN measured_start_ns;"           \
+	"ALTER TABLE stream_call DROP COLUMN measured_end_ns; ALTER TABLE stream_call DROP COLUMN unmeasured;"         \
+	"ALTER TABLE stream_call DROP COLUMN measured_event;"
 #define TO_VERSION_12                                                                                                  \
+	TO_VERSION_14                                                                                                  \
 	"ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place;"                                \
 	"ALTER TABLE device DROP COLUMN bus;"
 #define TO_VERSION_8                                                                                                   \
@@ -395,9 +401,9 @@ static void check_current_version(void)
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "14");
+	assert_string_equal(answer("PRAGMA user_version"), "15");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14");
+			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -439,7 +445,7 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "14");
+	assert_string_equal(answer("PRAGMA user_version"), "15");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -469,6 +475,49 @@ static void code_of_version_10_that_was_not_read_waits(void **state)
 	assert_string_equal(answer("SELECT group_concat(mangled || ' ' || code, ', ') FROM (SELECT * FROM kernel"
 				   " WHERE mangled IN ('unread', 'unseen', 'none') ORDER BY mangled)"),
 			    "none no PTX, unread waits, unseen not seen");
+}
+
+/* Of a graph that is measured as one; of another one, no time is kept. */
+static void a_graph_that_is_measured_as_one_has_its_times(void **state)
+{
+	uint64_t index = 50;
+	struct kc_store *s = begin(&index);
+	struct kc_slot slot = {.kind = KC_KIND_GRAPH_LAUNCH};
+
+	(void)state;
+	slot.graph_launch = (struct kc_graph_launch){
+	    .graph = 40,
+	    .known = 6,
+	    .predicted_at_ns = 3000,
+	    .start_ns = 4000,
+	    .end_ns = 9000,
+	    .kernels = 2,
+	    .number = 7,
+	    .measured_start_ns = 5000,
+	    .measured_end_ns = 11000,
+	    .measured_after = 3,
+	};
+	slot.index = index++;
+	assert_int_equal(kc_store_slot(s, &slot), 0);
+	slot.index = index++;
+	slot.graph_launch.whole = 1;
+	assert_int_equal(kc_store_slot(s, &slot), 0);
+	slot.index = index++;
+	slot.graph_launch.unordered = 1; /* and of no graph that a replay knows */
+	slot.graph_launch.unmeasured = KC_RECORD_DROPPED;
+	slot.graph_launch.measured_start_ns = slot.graph_launch.measured_end_ns = 0;
+	assert_int_equal(kc_store_slot(s, &slot), 0);
+	end(s);
+	assert_string_equal(
+	    answer(
+		"SELECT group_concat(t, '; ') FROM (SELECT coalesce(graph_launch, '-') || ' ' ||"
+		" coalesce(end_ns - start_ns, '-') || ' ' || coalesce(measured_end_ns - measured_start_ns, '-') || ' '"
+		" || coalesce(measured_start_ns - time_ns, '-') || ' ' || coalesce(measured_event, '-') || ' ' ||"
+		" coalesce(unmeasured, '-') AS t FROM stream_call WHERE kind = 9 ORDER BY id)"),
+	    "- - - - - -; 7 5000 6000 2000 9 -; 7 5000 - - - record_dropped");
+	assert_string_equal(answer("SELECT group_concat(item || ' ' || count, ', ') FROM (SELECT * FROM ledger"
+				   " WHERE item LIKE 'graphs_%' AND count > 0 ORDER BY item)"),
+			    "graphs_measured 1, graphs_whole 2");
 }
 
 static void copy_file(const char *from, const char *to)
@@ -520,7 +569,7 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "14 1 1");
+			assert_string_equal(version_and_shape(), "15 1 1");
 		check_current_version();
 	}
 }
@@ -537,6 +586,7 @@ int main(void)
 	    TEST(counts_come_back_as_they_were),
 	    TEST(damaged_entries_are_told_and_left_out),
 	    TEST(an_older_database_is_brought_up_to_date),
+	    TEST(a_graph_that_is_measured_as_one_has_its_times),
 	    TEST(a_database_of_version_9_keeps_its_events),
 	    TEST(code_of_version_10_that_was_not_read_waits),
 	    TEST(killed_at_any_moment_it_is_of_one_version),

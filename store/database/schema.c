@@ -163,14 +163,23 @@ static const char tables_13[] = "ALTER TABLE device ADD COLUMN ordinal INTEGER;"
 /* Views name one more reason why a launch was not measured, `known_well`. */
 static const char tables_14[] = "";
 
+/* Launches of graphs that are measured as one. Views name one more reason why a launch was not measured, `in_graph`. */
+static const char tables_15[] = "ALTER TABLE stream_call ADD COLUMN graph_launch INTEGER;"
+				"ALTER TABLE stream_call ADD COLUMN start_ns INTEGER;"
+				"ALTER TABLE stream_call ADD COLUMN end_ns INTEGER;"
+				"ALTER TABLE stream_call ADD COLUMN measured_start_ns INTEGER;"
+				"ALTER TABLE stream_call ADD COLUMN measured_end_ns INTEGER;"
+				"ALTER TABLE stream_call ADD COLUMN unmeasured TEXT;"
+				"ALTER TABLE stream_call ADD COLUMN measured_event INTEGER;";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4, tables_5,
-						     tables_6,  tables_7,  tables_8,  tables_9, tables_10,
-						     tables_11, tables_12, tables_13, tables_14};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4,  tables_5,
+						     tables_6,  tables_7,  tables_8,  tables_9,  tables_10,
+						     tables_11, tables_12, tables_13, tables_14, tables_15};
 
 const char *kc__schema_step(int from)
 {

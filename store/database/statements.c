@@ -85,8 +85,9 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__ADD_PAST] =
 	"INSERT OR IGNORE INTO past_part(process, place, source, first_sequence, last_sequence) VALUES(?,?,?,?,?)",
     [KC__ADD_WORK] = "INSERT OR IGNORE INTO work(process, shape, arguments, counts) VALUES(?,?,?,?)",
-    [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call(id, kind, stream, device, time_ns, ns, known_events)"
-			    " VALUES(?,?,?,?,?,?,?)",
+    [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call(id, kind, stream, device, time_ns, ns, known_events,"
+			    " graph_launch, start_ns, end_ns, measured_start_ns, measured_end_ns, unmeasured,"
+			    " measured_event) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =

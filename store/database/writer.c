@@ -374,9 +374,17 @@ static int store_tally(struct kc_store *s)
 		const char *item;
 		uint64_t by;
 	} items[] = {
-	    {"launches", t->launches},     {"predicted", t->predicted}, {"failed", t->failed},
-	    {"unreturned", t->unreturned}, {"measured", t->measured},   {"matched", t->matched},
-	    {"awaited", t->awaited},       {"transfers", t->transfers}, {"transfers_measured", t->transfers_measured},
+	    {"launches", t->launches},
+	    {"predicted", t->predicted},
+	    {"failed", t->failed},
+	    {"unreturned", t->unreturned},
+	    {"measured", t->measured},
+	    {"matched", t->matched},
+	    {"awaited", t->awaited},
+	    {"transfers", t->transfers},
+	    {"transfers_measured", t->transfers_measured},
+	    {"graphs_whole", t->graphs},
+	    {"graphs_measured", t->graphs_measured},
 	};
 	int rc = 0;
 

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 10u
+#define KC_JOURNAL_VERSION 11u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -50,6 +50,7 @@ enum kc_counter {
 	KC_COUNT_GRAPH_LAUNCHES,
 	KC_COUNT_GRAPHS_UNKNOWN,    /* graph launches with kernels that cannot be counted beforehand */
 	KC_COUNT_LEFT_UNHOOKED,     /* resolver answers that may be of an ABI without a hook */
+	KC_COUNT_GRAPH_UNMATCHED,   /* records of graphs measured as one that no launch of ours has the id of */
 	KC_COUNT_TRANSFERS_DROPPED, /* transfers that the journal had no room for */
 	KC_COUNT_AFTER_END,         /* launches while the process ended; they have no row */
 	KC_COUNT_LOADS_UNSEEN,      /* launched functions whose code was in no load that we saw */

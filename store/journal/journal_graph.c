@@ -28,7 +28,7 @@ void kc_graph_expand(const struct kc_graph_launch *launch, const struct kc_graph
 	    .concurrency_case = predicted->concurrency_case,
 	    .not_asked = kernel->not_asked,
 	    .unpredictable = kernel->unpredictable,
-	    .unmeasured = launch->unmeasured,
+	    .unmeasured = launch->whole && !launch->unmeasured ? KC_IN_GRAPH : launch->unmeasured,
 	    .novelty = predicted->novelty,
 	    .beside = graph->beside & 7u,
 	    .in_child = kernel->in_child & 1u,

@@ -42,6 +42,7 @@ const char *kc_unmeasured_name(uint32_t reason)
 	    [KC_PROCESS_KILLED] = "process_killed",
 	    [KC_AFTER_EXIT] = "after_exit",
 	    [KC_KNOWN_WELL] = "known_well",
+	    [KC_IN_GRAPH] = "in_graph",
 	};
 	return NAME_AT(names, reason);
 }
@@ -109,6 +110,7 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_GRAPH_LAUNCHES] = "graph_launches",
 	    [KC_COUNT_GRAPHS_UNKNOWN] = "graphs_unknown",
 	    [KC_COUNT_LEFT_UNHOOKED] = "left_unhooked",
+	    [KC_COUNT_GRAPH_UNMATCHED] = "graph_unmatched",
 	    [KC_COUNT_TRANSFERS_DROPPED] = "transfers_dropped",
 	    [KC_COUNT_AFTER_END] = "after_end",
 	    [KC_COUNT_LOADS_UNSEEN] = "loads_unseen",

@@ -92,6 +92,7 @@ enum kc_unmeasured {
 	KC_PROCESS_KILLED, /* the process ended before the record came */
 	KC_AFTER_EXIT,     /* launched after the program had begun to exit and measuring had ended */
 	KC_KNOWN_WELL,     /* --measure=adaptive: launches like it are known well, and others are measured */
+	KC_IN_GRAPH,       /* --graphs=whole: the launch of its graph is measured as one */
 	KC_UNMEASURED_COUNT,
 };
 const char *kc_unmeasured_name(uint32_t reason);
@@ -193,6 +194,13 @@ struct kc_graph_launch {
 	uint8_t device;
 	uint8_t unmeasured;
 	uint8_t unordered; /* 1: not all launches of the process are stored, so no replay needs it */
+	uint8_t whole;     /* 1: it is measured as one; its kernels are KC_IN_GRAPH */
+	uint8_t made;      /* 1: its kernels have their slots */
+	/* Of one that is measured as one: */
+	uint8_t overlap;                            /* enum kc_overlap */
+	uint32_t measured_after;                    /* as of struct kc_order */
+	int64_t measured_start_ns, measured_end_ns; /* start of the first node, end of the last */
+	uint64_t link;                              /* worker, as of a launch */
 };
 
 /* One part of a dictionary entry */

@@ -181,8 +181,9 @@ struct kc__replay_state {
 	int64_t now_ns;
 	/* 1: when measurements became known, and the work of launches, are as the process recorded them. */
 	int as_recorded;
-	int chosen;     /* 1: of the process not all launches were stored, but all ran and taught */
-	int incomplete; /* 1: not all that the process did is in the database: the journal had no room for it */
+	int chosen;       /* 1: of the process not all launches were stored, but all ran and taught */
+	int graphs_whole; /* 1: launches of graphs were measured as one: what ran beside them is not known */
+	int incomplete;   /* 1: not all that the process did is in the database: the journal had no room for it */
 	struct kc__counted_work work;
 	struct kc_ids read; /* kernels whose formula was ready before their first launch here: kc__read_key() */
 };

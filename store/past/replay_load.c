@@ -174,6 +174,15 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
+static void set_measured_graph(struct kc__recorded_op *recorded, struct kc__op *op, sqlite3_stmt *row)
+{
+	int64_t start_ns = kc__time_at(row, 7), event = sqlite3_column_int64(row, 9);
+
+	set_measured(op, start_ns, kc__time_at(row, 8) - start_ns);
+	if (op->end_ns && event > 0 && event <= KC_EVENTS_MAX && (uint64_t)event > recorded->known)
+		recorded->measured_event = (uint64_t)event;
+}
+
 static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__op *op = add_op(ops, KC__OP_STREAM_CALL);
@@ -190,6 +199,8 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 	if (op->call == KC_CALL_WAIT)
 		op->ns += op->issued_ns;
 	kc__recorded_of(ops, op)->known = (uint64_t)kc__time_at(row, 6);
+	if (op->call == KC_CALL_GRAPH_LAUNCH && sqlite3_column_type(row, 8) != SQLITE_NULL)
+		set_measured_graph(kc__recorded_of(ops, op), op, row);
 	return 0;
 }
 
@@ -213,16 +224,21 @@ static const char *const texts[KC__LOADS] = {
 			    " FROM past_part WHERE process = ?1"
 			    " ORDER BY place LIMIT ?2",
     /* The ns of a wait are a time on the process's clock, those of an occupation are a duration. */
-    [KC__LOAD_STREAM_CALLS] = "SELECT id, kind, stream, device, time_ns, ns, known_events FROM stream_call"
+    [KC__LOAD_STREAM_CALLS] = "SELECT id, kind, stream, device, time_ns, ns, known_events, measured_start_ns,"
+			      " measured_end_ns, measured_event FROM stream_call"
 			      " WHERE id BETWEEN ?1 AND ?2",
+    [KC__LOAD_GRAPHS_MEASURED] =
+	"SELECT 1 FROM stream_call WHERE id BETWEEN ?1 AND ?2 AND measured_event NOT NULL LIMIT 1",
     [KC__LOAD_COUNTED_WORK] =
 	"SELECT shape, arguments, counts FROM work WHERE process = ?1 ORDER BY shape, arguments LIMIT ?2",
     /* Incomplete is what the journal had no room for all of. */
-    [KC__LOAD_SHORTFALL] = "SELECT max(item = 'chosen'), max(item <> 'chosen') FROM ledger WHERE process = ?1"
-			   " AND item IN ('chosen', 'dropped', 'transfers_dropped', 'events_dropped',"
-			   " 'stream_idle_dropped', 'device_idle_dropped', 'occupy_dropped', 'wait_dropped',"
-			   " 'destroy_dropped', 'create_dropped', 'cancel_dropped', 'graph_dropped', "
-			   "'graph_launch_dropped') AND reason = '' AND count > 0",
+    [KC__LOAD_SHORTFALL] =
+	"SELECT max(item = 'chosen'), max(item NOT IN ('chosen', 'graphs_measured')),"
+	" max(item = 'graphs_measured') FROM ledger WHERE process = ?1"
+	" AND item IN ('chosen', 'graphs_measured', 'dropped', 'transfers_dropped', 'events_dropped',"
+	" 'stream_idle_dropped', 'device_idle_dropped', 'occupy_dropped', 'wait_dropped',"
+	" 'destroy_dropped', 'create_dropped', 'cancel_dropped', 'graph_dropped', "
+	"'graph_launch_dropped') AND reason = '' AND count > 0",
 };
 
 sqlite3_stmt *kc__loader_ask(struct kc__loader *loader, enum kc__load which)

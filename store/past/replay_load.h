@@ -104,6 +104,7 @@ enum kc__load {
 	KC__LOAD_ARGUMENTS,
 	KC__LOAD_EVENTS,
 	KC__LOAD_PAST_PARTS,
+	KC__LOAD_GRAPHS_MEASURED,
 	KC__LOAD_COUNTED_WORK,
 	KC__LOAD_STREAM_CALLS,
 	KC__LOAD_SHORTFALL,
@@ -183,7 +184,9 @@ int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__p
 int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work);
 /* *chosen: not all of its launches were stored, but all ran and taught. *incomplete: the journal had no room for all
  * that it did. 0 or -errno. */
-int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete);
+int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete, int *graphs_whole);
+/* *found: launches of graphs were measured as one. 0 or -errno. */
+int kc__graphs_measured(struct kc__loader *loader, int64_t process, int *found);
 /* Replaces texts by the arguments of these operations and of the launches whose work was counted. 0 or -errno. */
 int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct kc__ops *ops,
 		       const struct kc__counted_work *work, struct kc__argument_texts *texts);

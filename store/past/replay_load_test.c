@@ -320,7 +320,8 @@ static void damaged_rows_are_refused(void **state)
 static void what_no_stream_waits_for_is_cut(void **state)
 {
 	static const char changes[] =
-	    "DELETE FROM stream_call; INSERT INTO stream_call VALUES(1 << 40 | 900, 4, 1, 1, 1000, 5000, 0),"
+	    "DELETE FROM stream_call; INSERT INTO stream_call(id, kind, stream, device, time_ns, ns, known_events) "
+	    "VALUES(1 << 40 | 900, 4, 1, 1, 1000, 5000, 0),"
 	    " (1 << 40 | 901, 4, 1, 1, 1001, 9223372036854775807, 0), (1 << 40 | 902, 3, 1, 1, 1002, 7000, 0),"
 	    " (1 << 40 | 903, 3, 1, 1, 1003, 9223372036854775807, 0),"
 	    " (1 << 40 | 904, 4, 1, 1, 1004, -9223372036854775808, 0)";

@@ -25,7 +25,8 @@ void kc__replay_decided(const struct kc_span *span, void *arg)
 	struct kc__replay_state *r = arg;
 
 	/* What it met may have been left out of the recording, or not measured (kc__windows_unclear()). */
-	if ((r->chosen && op->overlap != KC_OVERLAP_NONE) || (r->as_recorded && op->overlap == KC_OVERLAP_UNKNOWN))
+	if (((r->chosen || r->graphs_whole) && op->overlap != KC_OVERLAP_NONE) ||
+	    (r->as_recorded && op->overlap == KC_OVERLAP_UNKNOWN))
 		op->met = KC_OVERLAP_UNKNOWN;
 	if (op->of->unpredictable == KC_PREDICTED)
 		kc_engine_decided(kc__knowledge_engine(r->knowledge), variant_of(op), &op->kept, op->met, &span->met,
@@ -81,6 +82,8 @@ int kc__replay_measured(struct kc__replay_state *r, struct kc__op *op)
 	}
 	if (op->kind == KC__OP_LAUNCH)
 		return measured_launch(r, op);
+	if (op->kind == KC__OP_STREAM_CALL) /* of a graph that was measured as one nothing is learned */
+		return 0;
 	kc_engine_copy_measured(&device->on->engine, op->transfer_kind, op->bytes, measured_ns(op));
 	return 0;
 }
@@ -91,7 +94,7 @@ int kc__never_awaited(const struct kc__op *op)
 {
 	return op->unmeasured == KC_CALL_FAILED || op->unmeasured == KC_MEASURE_OFF || op->unmeasured == KC_NO_CUPTI ||
 	       op->unmeasured == KC_PROFILER_BUSY || op->unmeasured == KC_NO_CORRELATION ||
-	       op->unmeasured == KC_AFTER_EXIT || op->unmeasured == KC_KNOWN_WELL;
+	       op->unmeasured == KC_AFTER_EXIT || op->unmeasured == KC_KNOWN_WELL || op->unmeasured == KC_IN_GRAPH;
 }
 
 void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept)
@@ -294,7 +297,7 @@ int kc__replay_load_rest(struct kc__replay_state *r, int64_t process)
 	int rc = kc__arguments_load(&r->loader, process, &r->ops, &r->work, &r->arguments);
 
 	if (rc == 0)
-		rc = kc__shortfall_load(&r->loader, process, &r->chosen, &r->incomplete);
+		rc = kc__shortfall_load(&r->loader, process, &r->chosen, &r->incomplete, &r->graphs_whole);
 	return rc == 0 && r->ops.count > UINT32_MAX ? -EFBIG : rc;
 }
 

@@ -175,7 +175,23 @@ const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *wor
 	return found ? &found->counts : NULL;
 }
 
-int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete)
+int kc__graphs_measured(struct kc__loader *loader, int64_t process, int *found)
+{
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = kc__loader_ask(loader, KC__LOAD_GRAPHS_MEASURED);
+	int rc;
+
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
+	sqlite3_bind_int64(row, 1, process << KC_SEQUENCE_BITS);
+	sqlite3_bind_int64(row, 2, process << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
+	rc = sqlite3_step(row);
+	*found = rc == SQLITE_ROW;
+	sqlite3_reset(row);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(db, rc);
+}
+
+int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, int *incomplete, int *graphs_whole)
 {
 	sqlite3 *db = loader->store->db;
 	sqlite3_stmt *row = kc__loader_ask(loader, KC__LOAD_SHORTFALL);
@@ -187,6 +203,7 @@ int kc__shortfall_load(struct kc__loader *loader, int64_t process, int *chosen, 
 	rc = sqlite3_step(row);
 	*chosen = sqlite3_column_int(row, 0);
 	*incomplete = sqlite3_column_int(row, 1);
+	*graphs_whole = sqlite3_column_int(row, 2);
 	sqlite3_reset(row);
 	return rc == SQLITE_ROW ? 0 : kc__errno(db, rc);
 }

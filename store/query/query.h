@@ -78,6 +78,8 @@ struct kc_ledger {
 	uint64_t captured, calls, graph_launches, routed_by_name, left_unhooked, loads_unseen;
 	uint64_t graphs_unknown; /* graph launches with kernels that cannot be counted; those kernels have no rows */
 	uint64_t transfers, transfers_measured, transfer_records, transfer_unmatched;
+	uint64_t graphs_whole, graphs_measured,
+	    graphs_unmatched;       /* launches of graphs to be measured as one; records */
 	uint64_t transfers_dropped; /* without a row, as above */
 	uint64_t stream_calls_dropped_total;
 	uint64_t stream_calls_dropped[KC_STREAM_CALL_COUNT]; /* likewise, by kind; [KC_CALL_NONE] is 0 */
@@ -123,6 +125,15 @@ struct kc_group {
 	double mean_predicted_ns; /* over matched launches; NAN where there are none */
 	struct kc_accuracy accuracy;
 	uint32_t hints; /* kernels only */
+};
+
+/* Launches of graphs of so many kernels that were measured as one. */
+struct kc_graph_row {
+	uint64_t kernels; /* 0: not known */
+	uint64_t launches, measured;
+	/* Over those that were predicted and measured; NAN where there are none: */
+	double mean_predicted_ns, mean_measured_ns;
+	double error; /* sum of |predicted - measured| / sum of measured */
 };
 
 struct kc_groups {
@@ -180,6 +191,8 @@ struct kc_report {
 	size_t process_count;
 	struct kc_message_row *messages;
 	size_t message_count;
+	struct kc_graph_row *graphs; /* most measured time first */
+	size_t graph_count;
 };
 
 /* which: NULL or "latest", "all", or the number of a run. 0; -ENOENT: there is no such

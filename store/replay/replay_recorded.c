@@ -133,8 +133,10 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 
 	for (size_t i = 0; i < r->ops.count && !r->as_recorded; i++)
 		r->as_recorded = kc__recorded_of(&r->ops, &r->ops.at[i])->measured_event != 0;
-	if (!r->as_recorded)
-		return 0;
+	if (!r->as_recorded && r->ops.count)
+		rc = kc__graphs_measured(&r->loader, process, &r->as_recorded);
+	if (rc || !r->as_recorded)
+		return rc;
 	rc = kc__stream_calls_load(&r->loader, process, &r->ops);
 	if (rc == 0)
 		rc = find_cancelled(&r->ops);

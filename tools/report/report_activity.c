@@ -140,6 +140,8 @@ static void print_missing(const struct kc_ledger *l)
 
 	if (l->launches > l->measured + l->failed)
 		kernels += l->launches - l->measured - l->failed;
+	kernels -= kernels < l->unmeasured[KC_IN_GRAPH] ? kernels : l->unmeasured[KC_IN_GRAPH];
+	kernels += l->graphs_whole - l->graphs_measured; /* as one each */
 	if (l->transfers > l->transfers_measured)
 		copies += l->transfers - l->transfers_measured;
 	if (kernels || copies)

@@ -62,6 +62,9 @@ static json_t *ledger(const struct kc_ledger *l)
 	set_count(out, "transfer_records", l->transfer_records);
 	set_count(out, "transfers_unmatched", l->transfer_unmatched);
 	set_count(out, "transfers_dropped", l->transfers_dropped);
+	set_count(out, "graphs_whole", l->graphs_whole);
+	set_count(out, "graphs_measured", l->graphs_measured);
+	set_count(out, "graphs_unmatched", l->graphs_unmatched);
 	set_count(out, "stream_calls_dropped", l->stream_calls_dropped_total);
 	set(out, "stream_calls_dropped_kinds",
 	    reasons(l->stream_calls_dropped, KC_STREAM_CALL_COUNT, kc_stream_call_name));
@@ -184,6 +187,25 @@ static json_t *processes(const struct kc_report *data)
 	return out;
 }
 
+static json_t *graphs(const struct kc_report *data)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < data->graph_count; i++) {
+		const struct kc_graph_row *row = data->graphs + i;
+		json_t *one = json_object();
+
+		set(one, "kernels", row->kernels ? json_integer((json_int_t)row->kernels) : json_null());
+		set_count(one, "launches", row->launches);
+		set_count(one, "measured", row->measured);
+		set(one, "mean_predicted_ns", kc_json_real(row->mean_predicted_ns));
+		set(one, "mean_measured_ns", kc_json_real(row->mean_measured_ns));
+		set(one, "error", kc_json_percent(row->error));
+		json_array_append_new(out, one);
+	}
+	return out;
+}
+
 static json_t *messages(const struct kc_report *data)
 {
 	static const char *const severities[] = {"info", "warning", "error"};
@@ -231,6 +253,7 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "cases", kc_json_groups(&data->cases, 0));
 	set(out, "concurrency", concurrency(data));
 	set(out, "activity", kc_json_activity(view->activity));
+	set(out, "graphs", graphs(data));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));
 	set(out, "messages", messages(data));

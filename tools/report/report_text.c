@@ -148,6 +148,10 @@ static void print_sums(const struct kc_ledger *l)
 			 l->invalid ? ", " : "", kc_format_count(l->records_lost, count));
 	print_sum("CUPTI records", l->cupti_records, "measured", l->measured, "unmatched", l->unmatched,
 		  l->records_awaited, reasons);
+	if (l->graphs_whole)
+		print_sum("graphs as one", l->graphs_whole, "measured", l->graphs_measured, "unmeasured",
+			  l->graphs_whole - l->graphs_measured, 0, "");
+	print_count("graph records", l->graphs_unmatched, 0, "of graphs as one, without a launch");
 	reasons[0] = '\0';
 	if (l->transfers_dropped)
 		snprintf(reasons, sizeof(reasons),
@@ -503,6 +507,45 @@ static void print_messages(const struct kc_report *data)
 	}
 }
 
+/* Launches of graphs that were measured as one. */
+static int print_graphs(const struct kc_report_view *view)
+{
+	static const struct kc_column columns[] = {
+	    {"kernels of the graph", KC_LEFT, 0},
+	    {"launches", KC_RIGHT, 0},
+	    {"measured", KC_RIGHT, 0},
+	    {"predicted", KC_RIGHT, 0},
+	    {"took", KC_RIGHT, 0},
+	    {"error", KC_RIGHT, 0},
+	    {0},
+	};
+	const struct kc_report *data = view->data;
+	size_t shown = view->sorting.top ? view->sorting.top : WORST_SHOWN;
+	struct kc_table table;
+	int rc;
+
+	if (!data->graph_count)
+		return 0;
+	kc_heading("Graphs measured as one: from the start of the first node to the end of the last, means");
+	kc_table_init(&table, columns);
+	for (size_t i = 0; i < data->graph_count && i < shown; i++) {
+		const struct kc_graph_row *g = data->graphs + i;
+		char kernels[CELL], launches[CELL], measured[CELL], predicted[CELL], took[CELL], error[CELL];
+
+		kc_table_row(&table,
+			     (const char *const[]){
+				 g->kernels ? kc_format_count(g->kernels, kernels) : "not known",
+				 kc_format_count(g->launches, launches), kc_format_count(g->measured, measured),
+				 kc_format_ns(g->mean_predicted_ns, predicted), kc_format_ns(g->mean_measured_ns, took),
+				 kc_format_percent(g->error * 100, error)});
+	}
+	rc = kc_table_print(&table, stdout, INDENT, view->width);
+	if (data->graph_count > shown)
+		printf("  and %zu more (a larger --top shows them)\n", data->graph_count - shown);
+	kc_table_free(&table);
+	return rc;
+}
+
 int kc_report_text_figures(const struct kc_report_view *view)
 {
 	int rc = view->by_given ? print_by(view) : 0;
@@ -558,6 +601,8 @@ int kc_report_text(const struct kc_report_view *view)
 	print_filter(view);
 	if (data->ledger.launches > 0)
 		rc = print_what_ran(view);
+	if (rc == 0)
+		rc = print_graphs(view);
 	if (rc == 0)
 		rc = kc_report_text_activity(view);
 	if (rc == 0 && data->ledger.matched > 0)

@@ -26,7 +26,7 @@ static int count_launch(const struct kc_slot *slot, void *arg)
 
 	if (slot->kind == KC_KIND_LAUNCH && atomic_load(&slot->state) != KC_SLOT_STORED)
 		found->launches++;
-	if (slot->kind == KC_KIND_GRAPH_LAUNCH && atomic_load(&slot->state) < KC_SLOT_FINAL)
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH && atomic_load(&slot->state) < KC_SLOT_FINAL && !slot->graph_launch.made)
 		found->launches += slot->graph_launch.kernels; /* not made yet */
 	return 0;
 }

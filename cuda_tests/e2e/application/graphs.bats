@@ -83,3 +83,77 @@ least() { # KEY FILE
 	equal "$(sql "SELECT coalesce(sum(count), 0) FROM ledger WHERE item = 'cupti_unmatched'")" 0 "records without a launch"
 	ledger_adds_up
 }
+
+# --graphs=whole
+
+whole() { # COMMAND...: into kerncast.db
+	preloaded env KERNCAST_GRAPHS=whole "$@"
+}
+
+# The chain begins and ends with a copy and a memset, which are nodes as well. The device takes as long in either run.
+@test "a graph measured as one takes as long as from the first of its nodes to the last" {
+	local took
+	preloaded env KERNCAST_DB=nodes.db "$graph" added 1000 4
+	whole "$graph" added 1000 4
+	equal "$(sql "SELECT count(*), count(solo_ns), count(end_ns), count(measured_end_ns), group_concat(DISTINCT unmeasured)
+		FROM launch")" "4000|4000|4000|0|in_graph" "kernels, predicted, with times"
+	equal "$(report '$.ledger.graphs_whole')|$(report '$.ledger.graphs_measured')|$(report '$.ledger.graphs_unmatched')" \
+		"4|4|0" "graphs, measured, records without a launch"
+	equal "$(report '$.ledger.records')|$(report '$.ledger.unmatched')" "0|0" "records of kernels"
+	equal "$(report '$.graphs[0].kernels')|$(report '$.graphs[0].measured')" "1000|4" "in the report"
+	took=$(sql "SELECT avg(took) FROM (SELECT max(measured_end_ns) - min(measured_start_ns) AS took FROM launch
+		GROUP BY graph_launch)" nodes.db)
+	within "$(report '$.graphs[0].mean_measured_ns')" "$(awk -v t="$took" 'BEGIN { print t * 0.99 }')" \
+		"$(awk -v t="$took" 'BEGIN { print t * 1.01 }')" "ns of a launch (node by node: $took)"
+	# As predicted node by node, and nothing is learned of them.
+	equal "$(sql 'SELECT count(DISTINCT solo_ns), count(DISTINCT model_state) FROM launch WHERE graph_node = 1')" "1|1"
+	equal "$(sql 'SELECT count(*) FROM lambda')" 0 "learned"
+	contains "$("$kerncast" report kerncast.db)" "Measured as graphs alone: all 4,000 launches"
+	within "$(report '$.activity.devices[0].busy_ns')" "$(awk -v t="$took" 'BEGIN { print 4 * t * 0.9 }')" 1e12 "busy ns"
+	ledger_adds_up
+}
+
+@test "kernels outside of graphs are measured as ever beside graphs measured as one" {
+	whole "$build/matrix/sim/runtime_graph" --threads 1 >/dev/null
+	equal "$(report '$.ledger.launches')" 295 launches
+	equal "$(sql "SELECT count(*) FROM launch WHERE api <> 'cuGraphLaunch' AND measured_end_ns IS NULL")" 0 "not measured"
+	equal "$(sql "SELECT count(*) FROM launch WHERE api = 'cuGraphLaunch' AND ifnull(unmeasured, '') <> 'in_graph'")" 0 \
+		"kernels of graphs not so"
+	equal "$(report '$.ledger.graphs_measured')" "$(sql "SELECT count(DISTINCT graph_launch) FROM launch
+		WHERE api = 'cuGraphLaunch'")" "graphs measured"
+	equal "$(report '$.ledger.unmatched')|$(report '$.ledger.graphs_unmatched')" "0|0" "records without a launch"
+	ledger_adds_up
+}
+
+@test "a graph measured as one whose record is lost is counted, and its kernels are still of a graph" {
+	whole env SIMCUDA_FAULT=cupti-drop=2 KERNCAST_FLUSH_MS=8000 "$graph" added 100 8
+	equal "$(report '$.ledger.graphs_whole')|$(report '$.ledger.graphs_measured')" "8|4" "graphs, measured"
+	equal "$(sql "SELECT count(*), group_concat(DISTINCT unmeasured) FROM stream_call
+		WHERE kind = 9 AND measured_end_ns IS NULL")" "4|record_dropped" "the others"
+	equal "$(sql "SELECT DISTINCT unmeasured FROM launch")" in_graph "kernels"
+	ledger_adds_up
+}
+
+@test "SIGKILL loses no kernel of graphs measured as one, and makes none twice" {
+	whole "$graph" added 5000 3 killed || true
+	"$kerncast" recover >recover.out 2>&1 || { cat recover.out; return 1; }
+	equal "$(sql "SELECT count(*), count(DISTINCT sequence), group_concat(DISTINCT unmeasured) FROM launch")" \
+		"20000|20000|in_graph" "rows, distinct ones"
+	equal "$(sql "SELECT count(*), count(measured_end_ns) BETWEEN 0 AND 3, sum(unmeasured = 'process_killed') > 0
+		FROM stream_call WHERE kind = 9")" "4|1|1" "launches of graphs"
+	ledger_adds_up
+}
+
+@test "graphs as one do not go with measuring in windows, and are of no account where nothing is measured" {
+	local status=0
+	"$kerncast" run --graphs=whole --measure=adaptive true 2>refused || status=$?
+	equal "$status" 2 "exit status"
+	contains "$(cat refused)" "--graphs=whole does not go with --measure=adaptive"
+	KERNCAST_GRAPHS=whole KERNCAST_MEASURE=adaptive preloaded "$graph" added 100 2 2>said
+	contains "$(cat said)" "--graphs=whole does not go with"
+	equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM launch')" "200|200" "measured node by node"
+	rm kerncast.db
+	whole env KERNCAST_MEASURE=off "$graph" added 100 2
+	equal "$(sql 'SELECT DISTINCT unmeasured FROM launch')" measure_off "reason"
+	equal "$(report '$.ledger.graphs_whole')" 0 "graphs as one"
+}

@@ -255,10 +255,29 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Launches the graph between two events, and waits for it. Returns what the launch took, in ms. */
+static double cost_of_launch(CUgraphExec executable, CUevent before, CUevent after, float *between_ms)
+{
+	int64_t begin;
+	double took;
+
+	FACTS_CALL(cuEventRecord, before, NULL);
+	begin = facts_now_ns();
+	FACTS_CALL(cuGraphLaunch, executable, NULL);
+	took = (double)(facts_now_ns() - begin) / 1e6;
+	FACTS_CALL(cuEventRecord, after, NULL);
+	FACTS_CALL(cuCtxSynchronize);
+	FACTS_CALL(cuEventElapsedTime_v2, between_ms, before, after);
+	return took;
+}
+
 /* With --cupti none: alone, or with whatever is preloaded. */
 void facts_graph_cost(const struct facts_options *options)
 {
+	float between_ms[COST_LAUNCHES + 1];
 	double ms[COST_LAUNCHES];
+	char between[32 * (COST_LAUNCHES + 1)] = "";
+	CUevent before, after;
 	CUgraphExec executable;
 	CUfunction function;
 	CUgraph graph;
@@ -272,14 +291,15 @@ void facts_graph_cost(const struct facts_options *options)
 	begin = facts_now_ns();
 	FACTS_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0);
 	facts_value("instantiate_ms", "%.3f", (double)(facts_now_ns() - begin) / 1e6);
-	FACTS_CALL(cuGraphLaunch, executable, NULL); /* uploads it, too */
-	FACTS_CALL(cuCtxSynchronize);
-	for (int i = 0; i < COST_LAUNCHES; i++) {
-		begin = facts_now_ns();
-		FACTS_CALL(cuGraphLaunch, executable, NULL);
-		ms[i] = (double)(facts_now_ns() - begin) / 1e6;
-		FACTS_CALL(cuCtxSynchronize);
-	}
+	FACTS_CALL(cuEventCreate, &before, CU_EVENT_DEFAULT);
+	FACTS_CALL(cuEventCreate, &after, CU_EVENT_DEFAULT);
+	cost_of_launch(executable, before, after, &between_ms[0]); /* uploads it, too */
+	for (int i = 0; i < COST_LAUNCHES; i++)
+		ms[i] = cost_of_launch(executable, before, after, &between_ms[i + 1]);
 	qsort(ms, COST_LAUNCHES, sizeof(*ms), by_value);
 	facts_value("launch_ms", "%.3f", ms[COST_LAUNCHES / 2]);
+	for (int i = 0; i <= COST_LAUNCHES; i++)
+		snprintf(between + strlen(between), sizeof(between) - strlen(between), "%s%.4f", i ? " " : "",
+			 (double)between_ms[i]);
+	facts_value("between_events_ms", "%s", between); /* of each launch, the first one too */
 }

@@ -14,6 +14,8 @@ static void collect_enabled(void)
 		kinds |= SIMCUDA_MEMCPY;
 	if (cupti__enabled(CUPTI_ACTIVITY_KIND_MEMSET))
 		kinds |= SIMCUDA_MEMSET;
+	if (cupti__enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+		kinds |= SIMCUDA_GRAPH;
 	cupti__self.driver.collect(kinds);
 }
 

@@ -13,6 +13,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6)},
     {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4)},
     {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4)},
+    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2)},
     {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI)},
     {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
     {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, sizeof(CUpti_ActivityExternalCorrelation)},
@@ -172,6 +173,22 @@ static void fill_memset(CUpti_ActivityMemset4 *record, const struct simcuda_acti
 	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 }
 
+/* "The ID of the device where the first node of the graph is executed" (cupti_activity.h), and of the last: here all
+ * nodes are on the device of the stream. Their records are suppressed, but for the fault cupti-graph-nodes; with
+ * cupti-graph-short the graph seems to end halfway. */
+static void fill_graph(CUpti_ActivityGraphTrace2 *record, const struct simcuda_activity *a, bool timeless)
+{
+	record->correlationId = a->correlation;
+	record->start = start_of(a, timeless);
+	record->end = end_of(a, timeless);
+	if (cupti__faults()->cupti_graph_short)
+		record->end = record->start + (record->end - record->start) / 2;
+	record->deviceId = record->endDeviceId = a->device;
+	record->contextId = record->endContextId = a->context_id;
+	record->graphId = a->graph_id;
+	record->streamId = a->stream_id;
+}
+
 /* Returns the kind of record for a piece of work; INVALID: that kind is not enabled. */
 static CUpti_ActivityKind kind_of(const struct simcuda_activity *a)
 {
@@ -182,6 +199,8 @@ static CUpti_ActivityKind kind_of(const struct simcuda_activity *a)
 								  : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	else if (a->kind == SIMCUDA_MEMSET)
 		kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	else if (a->kind == SIMCUDA_GRAPH)
+		kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	else if (a->kind == SIMCUDA_MEMCPY)
 		kind = a->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP ? CUPTI_ACTIVITY_KIND_MEMCPY2
 								       : CUPTI_ACTIVITY_KIND_MEMCPY;
@@ -194,6 +213,7 @@ union record {
 	CUpti_ActivityMemcpy6 memcpy;
 	CUpti_ActivityMemcpyPtoP4 peer_memcpy;
 	CUpti_ActivityMemset4 memset;
+	CUpti_ActivityGraphTrace2 graph;
 };
 
 /* Fills in a record of the kind that the activity's place names. Returns its size in bytes. */
@@ -210,6 +230,9 @@ static size_t fill(union record *record, const struct simcuda_activity *a, bool 
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		fill_memset(&record->memset, a, timeless);
+		break;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		fill_graph(&record->graph, a, timeless);
 		break;
 	default:
 		fill_kernel(&record->kernel, a, timeless);

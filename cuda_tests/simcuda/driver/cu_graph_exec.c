@@ -205,6 +205,7 @@ static uint32_t add_op(struct flattening *f, const struct sim_work *work, CUgrap
 	}
 	op->activity.correlation = run->correlation;
 	op->collected &= !run->unfold;
+	op->whole = run->end->collected ? run->end : NULL;
 	op->activity.graph_id = f->exec->id;
 	op->activity.graph_node_id = node->id + (node->graph != f->exec->graph ? f->other_ids : 0);
 	run->has_host |= work->kind == SIM_DO_HOST;
@@ -298,18 +299,32 @@ static int unfold(struct sim_run *run, CUstream stream)
 /* Whether records are to be made of the nodes: their places are taken in the call, one by one, as CUPTI does. */
 static int is_collected(void)
 {
+	if (sim_collects(SIMCUDA_GRAPH) && !simcuda_faults()->cupti_graph_nodes)
+		return 0;
 	return sim_collects(SIMCUDA_KERNEL) || sim_collects(SIMCUDA_MEMCPY) || sim_collects(SIMCUDA_MEMSET);
+}
+
+static struct sim_op *end_new(CUgraphExec exec, CUstream stream)
+{
+	static const struct sim_work nothing = {.kind = SIM_DO_NOTHING};
+	struct sim_op *end = sim_op_new(stream, &nothing);
+
+	if (end && sim_collects(SIMCUDA_GRAPH)) {
+		end->activity.kind = SIMCUDA_GRAPH;
+		end->activity.graph_id = exec->id;
+		end->collected = 1;
+	}
+	return end;
 }
 
 static struct sim_run *run_new(CUgraphExec exec, CUstream stream)
 {
-	static const struct sim_work nothing = {.kind = SIM_DO_NOTHING};
 	struct sim_run *run = calloc(1, sizeof(*run));
 
 	if (!run)
 		return NULL;
 	run->serial = &exec->tail;
-	run->end = sim_op_new(stream, &nothing);
+	run->end = end_new(exec, stream);
 	run->exec = exec;
 	run->correlation = sim_correlation();
 	run->has_host = exec->has_host;

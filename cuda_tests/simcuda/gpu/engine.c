@@ -187,6 +187,14 @@ static void all_blocks_began(struct sim_op *op)
 	release_dependents(starters, NULL);
 }
 
+static void node_ended(struct sim_op *whole, const struct sim_op *node)
+{
+	if (!whole->first_ns || node->start_ns < whole->first_ns)
+		whole->first_ns = node->start_ns;
+	if (node->end_ns > whole->last_ns)
+		whole->last_ns = node->end_ns;
+}
+
 static void finish(struct sim_op *op, double at_ns)
 {
 	struct sim_edge *dependents = op->dependents;
@@ -194,6 +202,8 @@ static void finish(struct sim_op *op, double at_ns)
 	op->state = SIM_DONE;
 	op->end_ns = at_ns;
 	do_now(op);
+	if (op->whole && op->activity.kind)
+		node_ended(op->whole, op);
 	op->dependents = NULL;
 	release_dependents(dependents, op);
 	all_blocks_began(op);
@@ -205,8 +215,8 @@ static void finish(struct sim_op *op, double at_ns)
 	atomic_fetch_sub_explicit(&op->stream->pending, 1, memory_order_relaxed);
 	sim_stream_release(op->stream);
 	if (op->collected) {
-		op->activity.start_ns = clock_of(op->start_ns);
-		op->activity.end_ns = clock_of(op->end_ns);
+		op->activity.start_ns = clock_of(op->first_ns ? op->first_ns : op->start_ns);
+		op->activity.end_ns = clock_of(op->last_ns ? op->last_ns : op->end_ns);
 		op->after = NULL;
 		*engine.finished_end = op;
 		engine.finished_end = &op->after;

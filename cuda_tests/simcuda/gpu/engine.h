@@ -46,7 +46,9 @@ struct sim_op {
 	struct sim_op *beside;     /* the kernel that it began beside: the next in order follows both */
 	struct sim_edge own_edge;  /* the edge from its predecessor, which saves an allocation */
 	int own_edge_used;
-	int placed; /* all its blocks have begun */
+	struct sim_op *whole;     /* the end of the graph launch that it is a node of, where that is an activity */
+	double first_ns, last_ns; /* of such an end: when a node has first started, and last ended; 0: none has */
+	int placed;               /* all its blocks have begun */
 	double earliest_ns, start_ns, end_ns;
 	struct sm_kernel blocks;
 	struct sim_work work;

@@ -35,6 +35,8 @@ static const struct {
     {"cupti-stuck-kinds", offsetof(struct simcuda_faults, cupti_stuck_kinds), 1},
     {"cupti-unsafe-flush", offsetof(struct simcuda_faults, cupti_unsafe_flush), 1},
     {"cupti-slow-kernels", offsetof(struct simcuda_faults, cupti_slow_kernels_ns), 10000},
+    {"cupti-graph-nodes", offsetof(struct simcuda_faults, cupti_graph_nodes), 1},
+    {"cupti-graph-short", offsetof(struct simcuda_faults, cupti_graph_short), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},

@@ -174,6 +174,7 @@ void sim_enqueue(struct sim_op *op)
 		has_host = op->work.run->has_host;
 		for (uint32_t i = 0; i < op->work.run->ops; i++)
 			tell_launched(op->work.run->op[i]);
+		tell_launched(op->work.run->end);
 	}
 	atomic_fetch_add_explicit(&stream->pending, work, memory_order_relaxed);
 	pthread_mutex_lock(&intake.lock);

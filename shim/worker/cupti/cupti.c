@@ -234,10 +234,13 @@ static bool has_buffer_per_thread(void)
 	       answer;
 }
 
+/* Of graphs there are records of either kind: while this one is enabled, there are none of their nodes. */
 static CUptiResult enable_kinds(bool transfers)
 {
 	CUptiResult result = kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 
+	if (result == CUPTI_SUCCESS && kc__shim.options.graphs == KC_GRAPHS_WHOLE)
+		result = kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	if (result != CUPTI_SUCCESS || !transfers)
 		return result;
 	kc__cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
@@ -435,10 +438,12 @@ void kc__cupti_attach_again(const struct kc_options *options)
 static void disable_activity(void)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-						   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+						   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+						   CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		kc__cupti.cuptiActivityDisable(kinds[i]);
+		if (kinds[i] != CUPTI_ACTIVITY_KIND_GRAPH_TRACE || kc__shim.options.graphs == KC_GRAPHS_WHOLE)
+			kc__cupti.cuptiActivityDisable(kinds[i]);
 }
 
 static void detach(void *unused)

@@ -57,6 +57,15 @@ bool kc__cupti_read(const void *at, int64_t offset_ns, struct kc__record *record
 		end = m->end;
 		break;
 	}
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
+		const CUpti_ActivityGraphTrace2 *g = (const void *)activity;
+
+		record->is_graph = 1;
+		record->correlation = g->correlationId;
+		start = g->start;
+		end = g->end;
+		break;
+	}
 	default:
 		return false;
 	}

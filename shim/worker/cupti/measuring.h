@@ -23,8 +23,8 @@ void kc__cupti_attach_again(const struct kc_options *options);
 /* The fields of a CUPTI activity record that we use. Its times have been converted to our clock, kc__now_ns(). */
 struct kc__record {
 	uint32_t correlation;
-	uint32_t is_kernel;
-	uint64_t graph_node; /* 0: not of a graph */
+	uint32_t is_kernel, is_graph; /* else a copy or memset */
+	uint64_t graph_node;          /* 0: not of a graph */
 	uint32_t grid[3], block[3];
 	int64_t start_ns, end_ns;
 };

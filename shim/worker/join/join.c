@@ -106,7 +106,9 @@ static void finish(struct kc__join *join, struct kc_slot *slot)
 /* Of the launch's stream; NULL: a transfer, or the stream is not known. */
 static struct kc__stream_wait *launch_wait(const struct kc__join *join, const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH ? join->driver.stream_wait(slot->launch.stream) : NULL;
+	return slot->kind == KC_KIND_LAUNCH         ? join->driver.stream_wait(slot->launch.stream)
+	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? join->driver.stream_wait(slot->graph_launch.stream)
+						    : NULL;
 }
 
 static int64_t delivery_ns(const struct kc__join *join)
@@ -131,14 +133,20 @@ static void note_measured(const struct kc__join *join, struct kc__stream_wait *w
 
 static void no_longer_awaited(struct kc__join *join, const struct kc_slot *slot)
 {
+	const struct kc_graph_launch *graph = slot->kind == KC_KIND_GRAPH_LAUNCH ? &slot->graph_launch : NULL;
 	struct kc__stream_wait *wait = launch_wait(join, slot);
+	int64_t end_ns;
 
 	join->awaited--;
 	if (!wait)
 		return;
-	kc_awaited_resolve(&wait->awaited, slot->launch.measured_start_ns, slot->launch.measured_end_ns,
-			   slot->launch.beside, slot->launch.graph_launch);
-	if (slot->launch.measured_end_ns)
+	end_ns = graph ? graph->measured_end_ns : slot->launch.measured_end_ns;
+	if (graph)
+		kc_awaited_resolve(&wait->awaited, graph->measured_start_ns, end_ns, KC_IN_ORDER, 0);
+	else
+		kc_awaited_resolve(&wait->awaited, slot->launch.measured_start_ns, end_ns, slot->launch.beside,
+				   slot->launch.graph_launch);
+	if (end_ns)
 		note_measured(join, wait, slot->index);
 }
 
@@ -146,6 +154,8 @@ static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasu
 {
 	if (slot->kind == KC_KIND_LAUNCH)
 		slot->launch.unmeasured = (uint8_t)why;
+	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		slot->graph_launch.unmeasured = (uint8_t)why;
 	else
 		slot->transfer.unmeasured = (uint8_t)why;
 	no_longer_awaited(join, slot);
@@ -176,15 +186,20 @@ static void await_record(struct kc__join *join, struct kc_slot *slot)
 	join->awaited++;
 	if (!wait)
 		return;
+	if (slot->kind == KC_KIND_GRAPH_LAUNCH) {
+		wait->device = slot->graph_launch.device;
+		kc_awaited_add(&wait->awaited, slot->graph_launch.predicted_at_ns, KC_IN_ORDER);
+		return;
+	}
 	wait->device = slot->launch.device;
 	kc_awaited_add(&wait->awaited, slot->launch.launched_ns, slot->launch.beside);
 }
 
 static enum kc__calls calls_of(const struct kc_slot *slot)
 {
-	return slot->kind != KC_KIND_LAUNCH ? KC__TRANSFER_CALLS
-	       : slot->launch.graph_launch  ? KC__GRAPH_CALLS
-					    : KC__LAUNCH_CALLS;
+	if (slot->kind == KC_KIND_TRANSFER)
+		return KC__TRANSFER_CALLS;
+	return slot->kind == KC_KIND_GRAPH_LAUNCH || slot->launch.graph_launch ? KC__GRAPH_CALLS : KC__LAUNCH_CALLS;
 }
 
 /* From here on the launch or transfer has the id that its record has. */
@@ -194,6 +209,8 @@ static void take_id(const struct kc__join *join, struct kc_slot *slot, uint32_t 
 		join->driver.id_matched(calls_of(slot), kc__slot_id(slot) != id);
 	if (slot->kind == KC_KIND_LAUNCH)
 		slot->launch.correlation = id;
+	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		slot->graph_launch.correlation = id;
 	else
 		slot->transfer.correlation = id;
 }
@@ -210,21 +227,39 @@ static uint32_t held(const struct kc__join *join)
 	return count;
 }
 
+static struct kc_span span_of_launch(const struct kc__join *join, struct kc_launch *launch)
+{
+	return (struct kc_span){
+	    .start_ns = launch->measured_start_ns,
+	    .end_ns = launch->measured_end_ns,
+	    .overlap = &launch->overlap,
+	    .load = join->driver.load(launch),
+	    .stream = launch->stream,
+	};
+}
+
+static struct kc_span span_of_graph(struct kc_graph_launch *launch)
+{
+	return (struct kc_span){
+	    .start_ns = launch->measured_start_ns,
+	    .end_ns = launch->measured_end_ns,
+	    .overlap = &launch->overlap,
+	    .stream = launch->stream,
+	    .opaque = 1,
+	};
+}
+
 /* false: there is no room for it; what it met will not be known. */
 static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 {
-	struct kc_spans *spans = &join->devices[slot->launch.device % KC__DEVICES_MAX];
-	struct kc_span span = {
-	    .start_ns = slot->launch.measured_start_ns,
-	    .end_ns = slot->launch.measured_end_ns,
-	    .since_ns = join->driver.now_ns(),
-	    .order = slot->index,
-	    .overlap = &slot->launch.overlap,
-	    .owner = slot,
-	    .load = join->driver.load(&slot->launch),
-	    .stream = slot->launch.stream,
-	};
+	bool is_graph = slot->kind == KC_KIND_GRAPH_LAUNCH;
+	uint32_t device = is_graph ? slot->graph_launch.device : slot->launch.device;
+	struct kc_spans *spans = &join->devices[device % KC__DEVICES_MAX];
+	struct kc_span span = is_graph ? span_of_graph(&slot->graph_launch) : span_of_launch(join, &slot->launch);
 
+	span.since_ns = join->driver.now_ns();
+	span.order = slot->index;
+	span.owner = slot;
 	if (held(join) < KC_SPANS_MAX && kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_drop(spans, &span);
@@ -233,7 +268,8 @@ static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 
 static void decide(struct kc__join *join, struct kc_slot *slot, const struct kc_load *met)
 {
-	join->driver.launch_decided(&slot->launch, met);
+	if (slot->kind == KC_KIND_LAUNCH)
+		join->driver.launch_decided(&slot->launch, met);
 	finish(join, slot);
 }
 
@@ -308,6 +344,18 @@ static void matched_launch(struct kc__join *join, struct kc_slot *slot, const st
 		decide(join, slot, &(struct kc_load){{0}});
 }
 
+static void matched_graph(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+{
+	struct kc_graph_launch *launch = &slot->graph_launch;
+
+	launch->measured_start_ns = record->start_ns;
+	launch->measured_end_ns = record->end_ns;
+	no_longer_awaited(join, slot);
+	join->driver.graph_measured(launch);
+	if (!hold_until_decided(join, slot))
+		finish(join, slot);
+}
+
 static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
 {
 	struct kc_transfer *t = &slot->transfer;
@@ -322,8 +370,9 @@ static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const 
 /* The kernels of a graph are launched together, and have a nanosecond each in its order (kc_graph_expand()). */
 static int64_t earliest_start_ns(const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH ? slot->launch.launched_ns - slot->launch.graph_node
-					    : slot->transfer.launched_ns;
+	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.launched_ns - slot->launch.graph_node
+	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.predicted_at_ns
+						    : slot->transfer.launched_ns;
 }
 
 static bool has_times(const struct kc__join *join, const struct kc_slot *slot, const struct kc__record *record)
@@ -339,16 +388,20 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 		return false;
 	join->matched++;
 	take_id(join, slot, record->correlation);
-	count_record(join, slot, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
+	if (!record->is_graph)
+		count_record(join, slot, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	if (!has_times(join, slot, record)) {
 		give_up(join, slot, KC_RECORD_INVALID);
 		if (record->is_kernel) {
 			count_record(join, slot, KC_COUNT_CUPTI_INVALID);
 			count_record(join, slot, KC_COUNT_CUPTI_UNMATCHED);
-			join->driver.say(KC_MESSAGE_RECORDS_INVALID, NULL);
 		}
+		if (record->is_kernel || record->is_graph)
+			join->driver.say(KC_MESSAGE_RECORDS_INVALID, NULL);
 	} else if (slot->kind == KC_KIND_LAUNCH) {
 		matched_launch(join, slot, record);
+	} else if (slot->kind == KC_KIND_GRAPH_LAUNCH) {
+		matched_graph(join, slot, record);
 	} else {
 		matched_transfer(join, slot, record);
 	}
@@ -366,7 +419,14 @@ static bool after_exit(const struct kc__join *join, const struct kc__record *rec
 
 static void unmatched(const struct kc__join *join, const struct kc__record *record)
 {
-	if (after_exit(join, record) || join->driver.not_asked(record->is_kernel))
+	if (after_exit(join, record))
+		return;
+	if (record->is_graph) {
+		count(join, KC_COUNT_GRAPH_UNMATCHED);
+		join->driver.id_unmatched(KC__GRAPH_CALLS);
+		return;
+	}
+	if (join->driver.not_asked(record->is_kernel))
 		return;
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
@@ -472,7 +532,10 @@ static void on_graph_launch(struct kc__join *join, struct kc_slot *slot, bool pa
 	uint32_t kernels = slot->graph_launch.kernels;
 
 	join->driver.expand(slot);
-	finish(join, slot);
+	if (slot->graph_launch.whole && !slot->graph_launch.unmeasured)
+		await_record(join, slot);
+	else
+		finish(join, slot);
 	for (uint32_t i = 0; passed && i < kernels; i++) {
 		struct kc_slot *kernel = slot_at(join, first + i);
 		uint32_t state = kernel ? atomic_load_explicit(&kernel->state, memory_order_relaxed) : KC_SLOT_EMPTY;
@@ -484,7 +547,10 @@ static void on_graph_launch(struct kc__join *join, struct kc_slot *slot, bool pa
 
 static void on_filled(struct kc__join *join, struct kc_slot *slot, uint32_t state)
 {
-	if (state >= KC_SLOT_FINAL || slot->kind == KC_KIND_GRAPH) /* which is in use until its plan is not */
+	/* The launch of a graph that awaits its record has been looked at. */
+	if (state >= KC_SLOT_FINAL || (slot->kind == KC_KIND_GRAPH_LAUNCH && slot->graph_launch.made))
+		return;
+	if (slot->kind == KC_KIND_GRAPH) /* which is in use until its plan is not */
 		return;
 	if (slot->kind == KC_KIND_GRAPH_LAUNCH)
 		on_graph_launch(join, slot, false);
@@ -551,16 +617,26 @@ static void scan(struct kc__join *join)
 
 static bool awaiting(const struct kc_slot *slot)
 {
-	return atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
-	       (slot->kind == KC_KIND_LAUNCH
-		    ? !slot->launch.unmeasured && !slot->launch.measured_end_ns
-		    : slot->kind == KC_KIND_TRANSFER && !slot->transfer.unmeasured && !slot->transfer.measured_end_ns);
+	if (atomic_load_explicit(&slot->state, memory_order_relaxed) != KC_SLOT_RETURNED)
+		return false;
+	switch (slot->kind) {
+	case KC_KIND_LAUNCH:
+		return !slot->launch.unmeasured && !slot->launch.measured_end_ns;
+	case KC_KIND_TRANSFER:
+		return !slot->transfer.unmeasured && !slot->transfer.measured_end_ns;
+	case KC_KIND_GRAPH_LAUNCH:
+		return slot->graph_launch.made && !slot->graph_launch.unmeasured && !slot->graph_launch.measured_end_ns;
+	default:
+		return false;
+	}
 }
 
 /* The record of a later launch of the same stream came long ago. */
 static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, int64_t now_ns)
 {
-	uint32_t stream = slot->kind == KC_KIND_LAUNCH ? slot->launch.stream : slot->transfer.stream;
+	uint32_t stream = slot->kind == KC_KIND_LAUNCH         ? slot->launch.stream
+			  : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.stream
+							       : slot->transfer.stream;
 	const struct kc__stream_wait *wait = join->driver.stream_wait(stream);
 
 	if (!wait)

@@ -1,6 +1,7 @@
 /*
  * From RETURNED to FINAL, on the worker thread: which launch a record of CUPTI's belongs to, and what a measured
- * kernel met on its device.
+ * kernel met on its device. The launch of a graph that is measured as one is measured like a kernel: of what ran beside
+ * it, what it met is not known.
  *
  * Slots are looked at in index order. A launch that awaits its measured time is found again by a correlation id: that
  * of the driver's call, or that of the runtime call around it.
@@ -40,14 +41,14 @@ struct kc__join_driver {
 	uint32_t (*stream_places)(void);
 	struct kc__stream_wait *(*stream_at)(uint32_t place);
 	/* A launch of a graph has returned, or failed: makes slots of its kernels, behind its own and in the same
-	 * state.
-	 */
+	 * state, and says so in it. */
 	void (*expand)(struct kc_slot *launch);
 	/* What the launch puts on its device; zeros: not known. */
 	struct kc_load (*load)(const struct kc_launch *launch);
 	/* The measured times are in the record. */
 	void (*launch_measured)(struct kc_launch *launch);
 	void (*transfer_measured)(struct kc_transfer *transfer);
+	void (*graph_measured)(struct kc_graph_launch *launch);
 	/* The overlap is in the record, too. met: what the launches it ran beside put on the device meanwhile. */
 	void (*launch_decided)(struct kc_launch *launch, const struct kc_load *met);
 	/* The slot is final: it can be stored. */

@@ -71,6 +71,7 @@ struct kc__join *kc__join_start(void (*store)(struct kc_slot *slot), bool (*enou
 	    .load = kc__learn_load,
 	    .launch_measured = kc__learn_measured,
 	    .transfer_measured = kc__learn_transfer,
+	    .graph_measured = kc__learn_graph,
 	    .launch_decided = kc__learn_decided,
 	    .ready = ready,
 	    .enough_ready = enough_ready,

@@ -173,8 +173,11 @@ static enum kc__fit record_fits(const struct kc__record *record, const struct kc
 {
 	const struct kc_launch *l = &slot->launch;
 
-	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH))
+	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH) ||
+	    record->is_graph != (slot->kind == KC_KIND_GRAPH_LAUNCH))
 		return KC__FITS_NOT;
+	if (record->is_graph)
+		return KC__FITS;
 	if (!record->is_kernel || !l->graph_launch)
 		return record->graph_node ? KC__FITS_NOT : KC__FITS;
 	if (!l->graph_record || !record->graph_node)

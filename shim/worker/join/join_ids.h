@@ -25,13 +25,17 @@ struct kc_slot *kc__ids_take(struct kc__ids *ids, const struct kc__record *recor
 
 static inline uint32_t kc__slot_id(const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH ? slot->launch.correlation : slot->transfer.correlation;
+	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.correlation
+	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.correlation
+						    : slot->transfer.correlation;
 }
 
 /* Of the runtime call around the driver's; 0: there is none, or it is not known. */
 static inline uint32_t kc__slot_enclosing(const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH ? slot->launch.enclosing : slot->transfer.enclosing;
+	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.enclosing
+	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.enclosing
+						    : slot->transfer.enclosing;
 }
 
 #endif

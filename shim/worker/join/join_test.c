@@ -167,6 +167,79 @@ static void a_graph_becomes_its_kernels_when_its_launch_has_returned(void **stat
 	assert_int_equal(world.ready, 7); /* with the launches of graphs themselves */
 }
 
+static struct kc_slot *whole_graph(int64_t launched_ns, uint32_t correlation)
+{
+	struct kc_slot *slot = graph_call(launched_ns);
+
+	slot->graph_launch.whole = 1;
+	graph_returns(slot, correlation);
+	return slot;
+}
+
+static struct kc__record *deliver_graph(uint32_t correlation, int64_t start_ns, int64_t end_ns)
+{
+	struct kc__record *record = deliver(correlation, start_ns, end_ns);
+
+	record->is_kernel = 0;
+	record->is_graph = 1;
+	return record;
+}
+
+/* Its kernels are stored at once. A kernel of another stream that ran beside it waits for its time, and is then not
+ * taken for one that ran alone; the one after it in its stream is. */
+static void a_graph_is_measured_as_one(void **state)
+{
+	struct kc_slot *graph = whole_graph(100, 7), *beside = launch(2, 8, 110), *after = launch(1, 9, 120);
+
+	(void)state;
+	deliver(8, 250, 350);
+	assert_int_equal(step_at(1000), 1);
+	assert_int_equal(world.ready, 2);
+	assert_int_equal(kc_journal_at(world.journal, graph->index + 1)->launch.unmeasured, KC_IN_GRAPH);
+	assert_int_equal(world.decided, 0);
+	deliver_graph(7, 200, 300);
+	deliver(9, 400, 500);
+	assert_int_equal(step_at(2000), 0);
+	assert_int_equal(graph->graph_launch.measured_start_ns, 200);
+	assert_int_equal(graph->graph_launch.measured_end_ns, 300);
+	assert_int_equal(world.graphs_measured, 1);
+	assert_int_equal(world.decided, 2);
+	assert_int_equal(beside->launch.overlap, KC_OVERLAP_UNKNOWN);
+	assert_int_equal(after->launch.overlap, KC_OVERLAP_NONE);
+	assert_int_equal(world.ready, 5);
+	/* The ledger's records are those of kernels. */
+	assert_int_equal(counted(KC_COUNT_CUPTI_RECORDS), 2);
+	assert_int_equal(counted(KC_COUNT_CUPTI_MATCHED), 2);
+	assert_int_equal(counted(KC_COUNT_GRAPH_UNMATCHED), 0);
+	assert_int_equal(counted(KC_COUNT_TRANSFER_RECORDS), 0);
+}
+
+static void a_graphs_record_may_come_first_or_be_of_no_use_or_never_come(void **state)
+{
+	struct kc_slot *early = graph_call(100), *undated, *missing;
+
+	(void)state;
+	early->graph_launch.whole = 1;
+	deliver_graph(7, 200, 300);
+	step_at(400);
+	graph_returns(early, 7);
+	step_at(500);
+	assert_int_equal(early->graph_launch.measured_end_ns, 300);
+	undated = whole_graph(600, 8);
+	missing = whole_graph(700, 9);
+	deliver_graph(8, 0, 0);
+	deliver_graph(10, 800, 900); /* nobody's */
+	step_at(1000);
+	step_at(2000000000);
+	kc__join_give_up(world.join);
+	assert_int_equal(undated->graph_launch.unmeasured, KC_RECORD_INVALID);
+	assert_int_equal(missing->graph_launch.unmeasured, KC_NOT_DELIVERED);
+	assert_int_equal(counted(KC_COUNT_GRAPH_UNMATCHED), 1);
+	assert_int_equal(counted(KC_COUNT_CUPTI_INVALID), 0);
+	assert_int_equal(world.graphs_measured, 1);
+	assert_int_equal(world.ready, 9);
+}
+
 /* While CUPTI is about to rest, the application goes on launching. */
 static void what_is_launched_later_is_not_awaited(void **state)
 {
@@ -480,6 +553,8 @@ int main(void)
 	    TEST(nodes_of_child_graphs_are_told_apart_by_their_ids_where_they_are_the_same),
 	    TEST(graph_nodes_without_a_record_id_are_told_apart_by_launch_shape),
 	    TEST(a_graph_becomes_its_kernels_when_its_launch_has_returned),
+	    TEST(a_graph_is_measured_as_one),
+	    TEST(a_graphs_record_may_come_first_or_be_of_no_use_or_never_come),
 	    TEST(what_is_launched_later_is_not_awaited),
 	    TEST(at_the_last_look_so_does_a_graph_that_was_not_filled),
 	    TEST(any_node_of_a_graph_may_be_measured_last),

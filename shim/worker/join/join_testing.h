@@ -23,7 +23,7 @@ static struct {
 	struct kc__stream_wait waits[STREAMS + 1]; /* by id, from 1 */
 	uint32_t said[KC_MESSAGE_COUNT];
 	uint32_t by_driver[KC__CALLS], by_enclosing[KC__CALLS], strays[KC__CALLS]; /* ids of records */
-	uint32_t ready, launches_measured, transfers_measured, decided;
+	uint32_t ready, launches_measured, transfers_measured, graphs_measured, decided;
 	uint32_t measured_last; /* its correlation id */
 	bool enough_ready;
 	void (*before_last)(void); /* of the records is handed over; NULL: nothing */
@@ -122,8 +122,11 @@ static inline void expand(struct kc_slot *launch)
 		    .graph_launch = launch->graph_launch.number,
 		    .graph_record = 41 + i,
 		};
+		if (launch->graph_launch.whole && !launch->graph_launch.unmeasured)
+			slot->launch.unmeasured = KC_IN_GRAPH;
 		kc_journal_commit(slot, state_of(launch));
 	}
+	launch->graph_launch.made = 1;
 }
 
 static inline struct kc_load load(const struct kc_launch *launch)
@@ -142,6 +145,12 @@ static inline void transfer_measured(struct kc_transfer *transfer)
 {
 	assert_true(transfer->measured_end_ns > 0);
 	world.transfers_measured++;
+}
+
+static inline void graph_measured(struct kc_graph_launch *launch)
+{
+	assert_true(launch->measured_end_ns > 0);
+	world.graphs_measured++;
 }
 
 static inline void launch_decided(struct kc_launch *launch, const struct kc_load *met)
@@ -183,6 +192,7 @@ static inline int begin(void **state)
 	    .load = load,
 	    .launch_measured = launch_measured,
 	    .transfer_measured = transfer_measured,
+	    .graph_measured = graph_measured,
 	    .launch_decided = launch_decided,
 	    .ready = ready,
 	    .enough_ready = enough_ready,

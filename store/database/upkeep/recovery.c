@@ -86,22 +86,33 @@ static int store_slot(struct drain *d, const struct kc_slot *slot)
 	return d->store_rc = rc;
 }
 
+static uint32_t state_of(const struct kc_slot *slot)
+{
+	return atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
+}
+
+static int drain_graph_launch(struct drain *d, const struct kc_slot *slot)
+{
+	struct kc_slot settled;
+
+	memcpy(&settled, slot, sizeof(settled));
+	if (settled.graph_launch.whole)
+		settle(d->ended, state_of(slot), &settled.graph_launch.result, settled.graph_launch.measured_end_ns,
+		       &settled.graph_launch.unmeasured);
+	return store_slot(d, &settled);
+}
+
 static int drain_entry(struct drain *d, const struct kc_slot *slot)
 {
 	if (slot->kind == KC_KIND_GRAPH)
 		return kc__unmade_graph(&d->unmade, slot);
 	if (slot->kind == KC_KIND_GRAPH_LAUNCH)
-		return store_slot(d, slot);
+		return drain_graph_launch(d, slot);
 	/* Its first parts are marked as stored, so the whole entry is in the database. */
 	if (slot->kind < KC_KIND_COUNT && slot->part.index > 0 && slot->index != d->next_part)
 		return 0;
 	d->next_part = slot->index + 1;
 	return store_slot(d, slot);
-}
-
-static uint32_t state_of(const struct kc_slot *slot)
-{
-	return atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
 }
 
 static int drain_event(const struct kc_slot *slot, void *arg)

@@ -225,6 +225,26 @@ static void kernels_of_a_graph_are_launches(void **state)
 			 2);
 }
 
+/* Its kernels were stored long ago, and the segments that they were in are used again. */
+static void of_a_graph_that_awaits_its_time_kernels_are_not_made_again(void **state)
+{
+	struct kc_journal *j = dead_journal(1);
+	struct kc_slot *slot;
+
+	(void)state;
+	add_graph(j, 40, KC_SLOT_RETURNED);
+	slot = add_graph_launch(j, 40, KC_SLOT_RETURNED);
+	slot->graph_launch.whole = slot->graph_launch.made = 1;
+	slot = add_graph_launch(j, 40, KC_SLOT_RETURNED);
+	slot->graph_launch.whole = 1;
+	finish(j, 0);
+	assert_int_equal(recover().launches, 2);
+	assert_int_equal(number_of("SELECT count(*) FROM launch WHERE unmeasured = 'in_graph'"), 2);
+	assert_int_equal(number_of("SELECT count(*) FROM stream_call WHERE kind = 9 AND graph_launch = 9"
+				   " AND unmeasured = 'process_killed' AND end_ns - start_ns = 4000"),
+			 2);
+}
+
 /* Their number squared would be a minute. */
 static void many_graphs_take_no_time(void **state)
 {
@@ -647,6 +667,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(launches_get_what_is_known_of_them, begin_test, end_test),
 	    cmocka_unit_test_setup_teardown(kernels_of_a_graph_are_launches, begin_test, end_test),
+	    cmocka_unit_test_setup_teardown(of_a_graph_that_awaits_its_time_kernels_are_not_made_again, begin_test,
+					    end_test),
 	    cmocka_unit_test_setup_teardown(a_graph_ends_with_its_last_kernel, begin_test, end_test),
 	    cmocka_unit_test(many_graphs_take_no_time),
 	    cmocka_unit_test_setup_teardown(what_was_in_memory_alone_is_dropped, begin_test, end_test),

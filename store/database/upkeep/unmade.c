@@ -105,7 +105,8 @@ void kc__unmade_launch(struct kc__unmade *unmade, const struct kc_slot *slot)
 {
 	uint32_t state = atomic_load_explicit(&((struct kc_slot *)slot)->state, memory_order_relaxed);
 
-	unmade->graph = state < KC_SLOT_FINAL ? find(unmade, slot->graph_launch.graph) : NULL;
+	unmade->graph =
+	    state < KC_SLOT_FINAL && !slot->graph_launch.made ? find(unmade, slot->graph_launch.graph) : NULL;
 	if (!unmade->graph || unmade->graph->held != slot->graph_launch.kernels) {
 		unmade->graph = NULL;
 		return;

@@ -9,8 +9,9 @@
 
 struct reader {
 	struct kc_store *store;
-	uint64_t left; /* rows that may still be read */
-	sqlite3_stmt *launches, *transfers, *device;
+	uint64_t left;   /* rows that may still be read */
+	int with_graphs; /* some were measured as one */
+	sqlite3_stmt *launches, *transfers, *graphs, *device;
 	struct kc_ids device_ids, stream_ids, shape_ids; /* a number less 1 is a place in the lists below */
 	struct kc__list devices;                         /* int64_t: device.id */
 	struct kc__list streams;                         /* struct kc_stream_activity */
@@ -139,6 +140,20 @@ static int add_transfer(struct reader *r, sqlite3_stmt *row)
 	return rc ? rc : add_interval(r, row, device, &interval);
 }
 
+/* A graph that was measured as one is as busy as a kernel. Its times count from the start of the process. */
+static int add_graph(struct reader *r, sqlite3_stmt *row)
+{
+	struct kc_interval interval = {
+	    .launched_ns = kc_plus_ns(r->started_ns, sqlite3_column_int64(row, 2)),
+	    .start_ns = kc_plus_ns(r->started_ns, sqlite3_column_int64(row, 3)),
+	    .end_ns = kc_plus_ns(r->started_ns, sqlite3_column_int64(row, 4)),
+	};
+	uint32_t device;
+	int rc = device_number(r, sqlite3_column_int64(row, 0), &device);
+
+	return rc ? rc : add_interval(r, row, device, &interval);
+}
+
 static int read_rows(struct reader *r, sqlite3_stmt *rows, int64_t process,
 		     int (*add)(struct reader *r, sqlite3_stmt *row))
 {
@@ -178,6 +193,8 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	r->imported = sqlite3_column_int(process, 2);
 	if (rc == 0)
 		rc = read_rows(r, r->launches, id, add_launch);
+	if (rc == 0 && r->with_graphs)
+		rc = read_rows(r, r->graphs, id, add_graph);
 	return rc ? rc : read_rows(r, r->transfers, id, add_transfer);
 }
 
@@ -187,8 +204,15 @@ static int prepare(struct reader *r)
 				       " WHERE id BETWEEN ?1 AND ?2 AND measured_span NOT NULL";
 	static const char transfers[] = "SELECT device, stream, launched_ns, measured_start_ns, measured_end_ns"
 					" FROM transfer WHERE id BETWEEN ?1 AND ?2 AND measured_end_ns NOT NULL";
+	static const char graphs[] =
+	    "SELECT coalesce(device, (SELECT s.device FROM stream s WHERE s.id = stream)), stream,"
+	    " time_ns, measured_start_ns, measured_end_ns FROM stream_call"
+	    " WHERE id BETWEEN ?1 AND ?2 AND measured_end_ns NOT NULL";
 	sqlite3 *db = r->store->db;
 	int rc = sqlite3_prepare_v2(db, launches, -1, &r->launches, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, graphs, -1, &r->graphs, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, transfers, -1, &r->transfers, NULL);
@@ -281,6 +305,7 @@ static void close_reader(struct reader *r)
 {
 	sqlite3_finalize(r->launches);
 	sqlite3_finalize(r->transfers);
+	sqlite3_finalize(r->graphs);
 	sqlite3_finalize(r->device);
 	kc_ids_free(&r->device_ids);
 	kc_ids_free(&r->stream_ids);
@@ -303,7 +328,9 @@ static int are_copies_measured(const struct kc_report *report)
 
 static int make(struct kc_store *s, const struct kc_report *report, struct kc_activity *out)
 {
-	struct reader r = {.store = s, .left = report->exact ? UINT64_MAX : KC_ACTIVITY_MOST};
+	struct reader r = {.store = s,
+			   .left = report->exact ? UINT64_MAX : KC_ACTIVITY_MOST,
+			   .with_graphs = report->ledger.graphs_measured != 0};
 	int rc = -E2BIG;
 
 	/* A damaged ledger may say less than there is. */

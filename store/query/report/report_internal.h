@@ -42,5 +42,6 @@ char *kc__row_name(sqlite3_stmt *row, int64_t id);
 int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger);
 int kc__processes_load(struct kc_store *s, struct kc_report *report);
 int kc__messages_load(struct kc_store *s, struct kc_report *report);
+int kc__graphs_load(struct kc_store *s, struct kc_report *report);
 
 #endif

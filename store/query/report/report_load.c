@@ -398,6 +398,8 @@ static int load(struct kc_store *s, struct kc_filter *filter, struct kc_report *
 		rc = kc__processes_load(s, report);
 	if (rc == 0)
 		rc = kc__messages_load(s, report);
+	if (rc == 0 && report->ledger.graphs_whole)
+		rc = kc__graphs_load(s, report);
 	if (rc == 0)
 		rc = load_devices(s, report);
 	return rc ? rc : name_groups(s, report);
@@ -465,6 +467,7 @@ void kc_report_free(struct kc_report *report)
 	}
 	free(report->processes);
 	free(report->messages);
+	free(report->graphs);
 	free(report->devices);
 	free(report);
 }

@@ -1,6 +1,7 @@
 #include "report_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ static uint64_t *field_of(struct kc_ledger *ledger, const char *item, const char
 	    ITEM("elsewhere_measured", elsewhere_measured),
 	    ITEM("transfers", transfers),
 	    ITEM("transfers_measured", transfers_measured),
+	    ITEM("graphs_whole", graphs_whole),
+	    ITEM("graphs_measured", graphs_measured),
 	};
 #undef ITEM
 
@@ -119,6 +122,7 @@ static void close_process(struct process_sums *sums)
 	total->loads_unseen += c[KC_COUNT_LOADS_UNSEEN];
 	total->transfer_records += c[KC_COUNT_TRANSFER_RECORDS];
 	total->transfer_unmatched += c[KC_COUNT_TRANSFER_UNMATCHED];
+	total->graphs_unmatched += c[KC_COUNT_GRAPH_UNMATCHED];
 	total->transfers_dropped += c[KC_COUNT_TRANSFERS_DROPPED];
 	total->events_dropped += c[KC_COUNT_EVENTS_DROPPED];
 	add_dropped_calls(total, c);
@@ -210,6 +214,51 @@ int kc__processes_load(struct kc_store *s, struct kc_report *report)
 	report->process_count = list.count;
 	for (size_t i = 0; i < list.count; i++)
 		report->simulated |= report->processes[i].simulated;
+	return rc;
+}
+
+static double mean_at(sqlite3_stmt *row, int i)
+{
+	return sqlite3_column_type(row, i) == SQLITE_NULL ? NAN : sqlite3_column_double(row, i);
+}
+
+static int add_graph(sqlite3_stmt *row, void *arg)
+{
+	struct kc_graph_row *g = kc__list_add(arg, sizeof(*g));
+
+	if (!g)
+		return -ENOMEM;
+	*g = (struct kc_graph_row){
+	    .kernels = (uint64_t)sqlite3_column_int64(row, 0),
+	    .launches = (uint64_t)sqlite3_column_int64(row, 1),
+	    .measured = (uint64_t)sqlite3_column_int64(row, 2),
+	    .mean_predicted_ns = mean_at(row, 3),
+	    .mean_measured_ns = mean_at(row, 4),
+	    .error = mean_at(row, 5),
+	};
+	return 0;
+}
+
+/* The number of kernels is in the row that the launch refers to by its sequence number. Damaged times count as none. */
+int kc__graphs_load(struct kc_store *s, struct kc_report *report)
+{
+	struct kc__list list = {0};
+	int rc = kc__select(
+	    s, &report->selection,
+	    "WITH g AS (SELECT (SELECT k.ns FROM stream_call k WHERE k.id = ((c.id >> 40) << 40 | c.ns) AND k.kind = 8 "
+	    "AND k.ns > 0)"
+	    " AS kernels, c.measured_end_ns NOT NULL AS measured, CAST(c.end_ns AS REAL) - c.start_ns AS predicted,"
+	    " CASE WHEN c.measured_end_ns > c.measured_start_ns THEN CAST(c.measured_end_ns AS REAL) -"
+	    " c.measured_start_ns END AS took FROM process p JOIN stream_call c ON c.id BETWEEN p.id << 40 AND"
+	    " (p.id << 40 | ((1 << 40) - 1)) WHERE p.run BETWEEN ?1 AND ?2 AND c.kind = 9 AND c.graph_launch NOT NULL)"
+	    " SELECT coalesce(kernels, 0), count(*), sum(measured), avg(CASE WHEN took > 0 THEN predicted END),"
+	    " avg(CASE WHEN predicted NOT NULL THEN took END),"
+	    " sum(abs(predicted - took)) / sum(CASE WHEN predicted NOT NULL THEN took END)"
+	    " FROM g GROUP BY 1 ORDER BY total(took) DESC, 1",
+	    add_graph, &list);
+
+	report->graphs = list.at;
+	report->graph_count = list.count;
 	return rc;
 }
 
