@@ -106,9 +106,9 @@ static void finish(struct kc__join *join, struct kc_slot *slot)
 /* Of the launch's stream; NULL: a transfer, or the stream is not known. */
 static struct kc__stream_wait *launch_wait(const struct kc__join *join, const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH         ? join->driver.stream_wait(slot->launch.stream)
-	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? join->driver.stream_wait(slot->graph_launch.stream)
-						    : NULL;
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
+
+	return awaited.in_timeline ? join->driver.stream_wait(awaited.stream) : NULL;
 }
 
 static int64_t delivery_ns(const struct kc__join *join)
@@ -133,31 +133,20 @@ static void note_measured(const struct kc__join *join, struct kc__stream_wait *w
 
 static void no_longer_awaited(struct kc__join *join, const struct kc_slot *slot)
 {
-	const struct kc_graph_launch *graph = slot->kind == KC_KIND_GRAPH_LAUNCH ? &slot->graph_launch : NULL;
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
 	struct kc__stream_wait *wait = launch_wait(join, slot);
-	int64_t end_ns;
 
 	join->awaited--;
 	if (!wait)
 		return;
-	end_ns = graph ? graph->measured_end_ns : slot->launch.measured_end_ns;
-	if (graph)
-		kc_awaited_resolve(&wait->awaited, graph->measured_start_ns, end_ns, KC_IN_ORDER, 0);
-	else
-		kc_awaited_resolve(&wait->awaited, slot->launch.measured_start_ns, end_ns, slot->launch.beside,
-				   slot->launch.graph_launch);
-	if (end_ns)
+	kc_awaited_resolve(&wait->awaited, *awaited.start_ns, *awaited.end_ns, awaited.beside, awaited.graph);
+	if (*awaited.end_ns)
 		note_measured(join, wait, slot->index);
 }
 
 static void give_up(struct kc__join *join, struct kc_slot *slot, enum kc_unmeasured why)
 {
-	if (slot->kind == KC_KIND_LAUNCH)
-		slot->launch.unmeasured = (uint8_t)why;
-	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
-		slot->graph_launch.unmeasured = (uint8_t)why;
-	else
-		slot->transfer.unmeasured = (uint8_t)why;
+	*kc__awaited(slot).unmeasured = (uint8_t)why;
 	no_longer_awaited(join, slot);
 	finish(join, slot);
 }
@@ -180,19 +169,15 @@ static void not_delivered(struct kc_slot *slot, void *join)
 
 static void await_record(struct kc__join *join, struct kc_slot *slot)
 {
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
 	struct kc__stream_wait *wait = launch_wait(join, slot);
 
 	kc__ids_add(join->ids, slot, not_delivered, join);
 	join->awaited++;
 	if (!wait)
 		return;
-	if (slot->kind == KC_KIND_GRAPH_LAUNCH) {
-		wait->device = slot->graph_launch.device;
-		kc_awaited_add(&wait->awaited, slot->graph_launch.predicted_at_ns, KC_IN_ORDER);
-		return;
-	}
-	wait->device = slot->launch.device;
-	kc_awaited_add(&wait->awaited, slot->launch.launched_ns, slot->launch.beside);
+	wait->device = awaited.device;
+	kc_awaited_add(&wait->awaited, awaited.launched_ns, awaited.beside);
 }
 
 static enum kc__calls calls_of(const struct kc_slot *slot)
@@ -207,12 +192,7 @@ static void take_id(const struct kc__join *join, struct kc_slot *slot, uint32_t 
 {
 	if (kc__slot_enclosing(slot))
 		join->driver.id_matched(calls_of(slot), kc__slot_id(slot) != id);
-	if (slot->kind == KC_KIND_LAUNCH)
-		slot->launch.correlation = id;
-	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
-		slot->graph_launch.correlation = id;
-	else
-		slot->transfer.correlation = id;
+	*kc__awaited(slot).correlation = id;
 }
 
 /* Holding measured kernels until their overlap is decided */
@@ -227,39 +207,24 @@ static uint32_t held(const struct kc__join *join)
 	return count;
 }
 
-static struct kc_span span_of_launch(const struct kc__join *join, struct kc_launch *launch)
-{
-	return (struct kc_span){
-	    .start_ns = launch->measured_start_ns,
-	    .end_ns = launch->measured_end_ns,
-	    .overlap = &launch->overlap,
-	    .load = join->driver.load(launch),
-	    .stream = launch->stream,
-	};
-}
-
-static struct kc_span span_of_graph(struct kc_graph_launch *launch)
-{
-	return (struct kc_span){
-	    .start_ns = launch->measured_start_ns,
-	    .end_ns = launch->measured_end_ns,
-	    .overlap = &launch->overlap,
-	    .stream = launch->stream,
-	    .opaque = 1,
-	};
-}
-
 /* false: there is no room for it; what it met will not be known. */
 static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 {
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
+	struct kc_spans *spans = &join->devices[awaited.device % KC__DEVICES_MAX];
 	bool is_graph = slot->kind == KC_KIND_GRAPH_LAUNCH;
-	uint32_t device = is_graph ? slot->graph_launch.device : slot->launch.device;
-	struct kc_spans *spans = &join->devices[device % KC__DEVICES_MAX];
-	struct kc_span span = is_graph ? span_of_graph(&slot->graph_launch) : span_of_launch(join, &slot->launch);
+	struct kc_span span = {
+	    .start_ns = *awaited.start_ns,
+	    .end_ns = *awaited.end_ns,
+	    .since_ns = join->driver.now_ns(),
+	    .order = slot->index,
+	    .overlap = is_graph ? &slot->graph_launch.overlap : &slot->launch.overlap,
+	    .owner = slot,
+	    .load = is_graph ? (struct kc_load){{0}} : join->driver.load(&slot->launch),
+	    .stream = awaited.stream,
+	    .opaque = is_graph,
+	};
 
-	span.since_ns = join->driver.now_ns();
-	span.order = slot->index;
-	span.owner = slot;
 	if (held(join) < KC_SPANS_MAX && kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_drop(spans, &span);
@@ -331,48 +296,46 @@ static void decide_all(struct kc__join *join, int64_t unfilled_ns, int64_t now_n
 
 /* Records */
 
-static void matched_launch(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+static void matched_launch(struct kc__join *join, struct kc_slot *slot)
 {
-	struct kc_launch *l = &slot->launch;
-
 	count_record(join, slot, KC_COUNT_CUPTI_MATCHED);
-	l->measured_start_ns = record->start_ns;
-	l->measured_end_ns = record->end_ns;
-	no_longer_awaited(join, slot);
-	join->driver.launch_measured(l);
+	join->driver.launch_measured(&slot->launch);
 	if (!hold_until_decided(join, slot))
 		decide(join, slot, &(struct kc_load){{0}});
 }
 
-static void matched_graph(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+static void matched_graph(struct kc__join *join, struct kc_slot *slot)
 {
-	struct kc_graph_launch *launch = &slot->graph_launch;
-
-	launch->measured_start_ns = record->start_ns;
-	launch->measured_end_ns = record->end_ns;
-	no_longer_awaited(join, slot);
-	join->driver.graph_measured(launch);
+	join->driver.graph_measured(&slot->graph_launch);
 	if (!hold_until_decided(join, slot))
 		finish(join, slot);
 }
 
-static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+static void matched_transfer(struct kc__join *join, struct kc_slot *slot)
 {
-	struct kc_transfer *t = &slot->transfer;
-
-	t->measured_start_ns = record->start_ns;
-	t->measured_end_ns = record->end_ns;
-	no_longer_awaited(join, slot);
-	join->driver.transfer_measured(t);
+	join->driver.transfer_measured(&slot->transfer);
 	finish(join, slot);
+}
+
+static void matched(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
+{
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
+
+	*awaited.start_ns = record->start_ns;
+	*awaited.end_ns = record->end_ns;
+	no_longer_awaited(join, slot);
+	if (slot->kind == KC_KIND_LAUNCH)
+		matched_launch(join, slot);
+	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
+		matched_graph(join, slot);
+	else
+		matched_transfer(join, slot);
 }
 
 /* The kernels of a graph are launched together, and have a nanosecond each in its order (kc_graph_expand()). */
 static int64_t earliest_start_ns(const struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.launched_ns - slot->launch.graph_node
-	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.predicted_at_ns
-						    : slot->transfer.launched_ns;
+	return kc__awaited(slot).launched_ns - (slot->kind == KC_KIND_LAUNCH ? slot->launch.graph_node : 0);
 }
 
 static bool has_times(const struct kc__join *join, const struct kc_slot *slot, const struct kc__record *record)
@@ -398,12 +361,8 @@ static bool match(struct kc__join *join, const struct kc__record *record, bool b
 		}
 		if (record->is_kernel || record->is_graph)
 			join->driver.say(KC_MESSAGE_RECORDS_INVALID, NULL);
-	} else if (slot->kind == KC_KIND_LAUNCH) {
-		matched_launch(join, slot, record);
-	} else if (slot->kind == KC_KIND_GRAPH_LAUNCH) {
-		matched_graph(join, slot, record);
 	} else {
-		matched_transfer(join, slot, record);
+		matched(join, slot, record);
 	}
 	return true;
 }
@@ -515,9 +474,7 @@ static void retry_orphans(struct kc__join *join, int64_t now_ns, int64_t patienc
 
 static void on_return(struct kc__join *join, struct kc_slot *slot)
 {
-	uint8_t unmeasured = slot->kind == KC_KIND_LAUNCH ? slot->launch.unmeasured : slot->transfer.unmeasured;
-
-	if (unmeasured)
+	if (*kc__awaited(slot).unmeasured)
 		finish(join, slot);
 	else
 		await_record(join, slot);
@@ -617,27 +574,18 @@ static void scan(struct kc__join *join)
 
 static bool awaiting(const struct kc_slot *slot)
 {
-	if (atomic_load_explicit(&slot->state, memory_order_relaxed) != KC_SLOT_RETURNED)
-		return false;
-	switch (slot->kind) {
-	case KC_KIND_LAUNCH:
-		return !slot->launch.unmeasured && !slot->launch.measured_end_ns;
-	case KC_KIND_TRANSFER:
-		return !slot->transfer.unmeasured && !slot->transfer.measured_end_ns;
-	case KC_KIND_GRAPH_LAUNCH:
-		return slot->graph_launch.made && !slot->graph_launch.unmeasured && !slot->graph_launch.measured_end_ns;
-	default:
-		return false;
-	}
+	const struct kc__awaited_slot awaited = kc__awaited(slot);
+	bool may = slot->kind == KC_KIND_LAUNCH || slot->kind == KC_KIND_TRANSFER ||
+		   (slot->kind == KC_KIND_GRAPH_LAUNCH && slot->graph_launch.made);
+
+	return may && atomic_load_explicit(&slot->state, memory_order_relaxed) == KC_SLOT_RETURNED &&
+	       !*awaited.unmeasured && !*awaited.end_ns;
 }
 
 /* The record of a later launch of the same stream came long ago. */
 static bool is_missing(const struct kc__join *join, const struct kc_slot *slot, int64_t now_ns)
 {
-	uint32_t stream = slot->kind == KC_KIND_LAUNCH         ? slot->launch.stream
-			  : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.stream
-							       : slot->transfer.stream;
-	const struct kc__stream_wait *wait = join->driver.stream_wait(stream);
+	const struct kc__stream_wait *wait = join->driver.stream_wait(kc__awaited(slot).stream);
 
 	if (!wait)
 		return false;

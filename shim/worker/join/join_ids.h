@@ -11,6 +11,7 @@
 
 #include "shim/shim.h"
 #include "shim/worker/cupti/measuring.h"
+#include "awaited_slot.h"
 
 struct kc__ids;
 struct kc__ids *kc__ids_new(struct kc_journal *journal); /* NULL: no memory */
@@ -22,20 +23,5 @@ void kc__ids_add(struct kc__ids *ids, struct kc_slot *slot, void (*given_up)(str
 void kc__ids_remove(struct kc__ids *ids, struct kc_slot *slot);
 /* Takes out the slot that a record belongs to. by_either: by the id of the runtime call, too. NULL: none is awaited. */
 struct kc_slot *kc__ids_take(struct kc__ids *ids, const struct kc__record *record, bool by_either);
-
-static inline uint32_t kc__slot_id(const struct kc_slot *slot)
-{
-	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.correlation
-	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.correlation
-						    : slot->transfer.correlation;
-}
-
-/* Of the runtime call around the driver's; 0: there is none, or it is not known. */
-static inline uint32_t kc__slot_enclosing(const struct kc_slot *slot)
-{
-	return slot->kind == KC_KIND_LAUNCH         ? slot->launch.enclosing
-	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? slot->graph_launch.enclosing
-						    : slot->transfer.enclosing;
-}
 
 #endif

@@ -21,9 +21,7 @@ struct kc__slot_table {
 /* Index + 1 of the next slot of the chain; 0: it is the last. */
 static uint64_t *link_of(struct kc_slot *slot)
 {
-	return slot->kind == KC_KIND_LAUNCH         ? &slot->launch.link
-	       : slot->kind == KC_KIND_GRAPH_LAUNCH ? &slot->graph_launch.link
-						    : &slot->transfer.link;
+	return kc__awaited(slot).link;
 }
 
 static struct kc_slot *slot_at(struct kc_journal *journal, uint64_t link)
