@@ -156,8 +156,8 @@ struct kc__variant {
 	struct kc__early *early;       /* first launch, made before the code was read */
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
 	_Atomic bool known_well;       /* worker/windows.h */
-	bool awaits_first;             /* none of its launches was measured, in earlier runs neither. Worker, once made */
-	uint8_t inside;                /* worker: of the last eight measurements, a bit each */
+	bool awaits_first; /* none of its launches was measured, in earlier runs neither. Worker, once made */
+	uint8_t inside;    /* worker: of the last eight measurements, a bit each */
 };
 
 /* The launches of a stream that await their measured times: worker/join/join.h */
