@@ -29,8 +29,9 @@ double kc_usual_ns(const struct kc_usual *usual, const struct kc_work *work);
 /* The first launch of a kernel took measured_ns > 0. */
 void kc_usual_learn(struct kc_usual *usual, const struct kc_work *work, int64_t measured_ns);
 
-/* Moves a guess to where it is no more than a factor of 5 away from what is usual. How far it was moved is how far off
- * it may be: its interval becomes no narrower than that, up to a factor of 27 either way. */
+/* Moves a guess towards what is usual, the more the further it is away, so that it is never more than a factor of 5
+ * away. How far it was moved is how far off it may be: its interval becomes no narrower than that, up to a factor of 27
+ * either way. */
 void kc_usual_bound(const struct kc_usual *usual, const struct kc_work *work, struct kc_solo *solo);
 
 #endif

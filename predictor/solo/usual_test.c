@@ -69,21 +69,23 @@ static void neither_is_a_nanosecond(void **state)
 
 	(void)state;
 	kc_usual_bound(&nothing_known, &work, &guess);
-	near((double)guess.ns, 1000);
-	near((double)guess.high_ns, 2718);
+	/* A tenth: log 5 · tanh(log 0.1 / log 5) = -1.43537 */
+	assert_in_range(guess.ns, 1189, 1191);
+	assert_in_range(guess.high_ns, 3233, 3237);
 }
 
-static void guesses_within_stay(void **state)
+/* log 5 · tanh(log 1.2 / log 5) = 0.181546 */
+static void guesses_near_it_stay(void **state)
 {
-	struct kc_solo guess = {.ns = 24999, .low_ns = 3, .high_ns = 987654};
+	struct kc_solo guess = {.ns = 6000, .half_width = 1};
 	const struct kc_work work = threads(32768);
 	const struct kc_usual nothing_known = {0};
 
 	(void)state;
 	kc_usual_bound(&nothing_known, &work, &guess);
-	assert_int_equal(guess.ns, 24999);
-	assert_int_equal(guess.low_ns, 3);
-	assert_int_equal(guess.high_ns, 987654);
+	assert_in_range(guess.ns, 5995, 5996);
+	assert_in_range(guess.low_ns, 2205, 2206); /* / e */
+	near((double)guess.half_width, 1);
 }
 
 int main(void)
@@ -91,7 +93,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(grows_slowly_with_threads), cmocka_unit_test(devices_differ),
 	    cmocka_unit_test(a_minute_is_no_guess),      cmocka_unit_test(neither_is_a_nanosecond),
-	    cmocka_unit_test(guesses_within_stay),
+	    cmocka_unit_test(guesses_near_it_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
