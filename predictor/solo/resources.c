@@ -18,8 +18,11 @@
 #define BANDWIDTH_SHARE 0.92
 
 /* Share of the bytes at unknown addresses that come from device memory, as tables and neighbours lie in the caches:
- * chosen on the same launches, on which 1/4 and 1/8 serve as well. */
+ * chosen on the same launches, on which 1/4 and 1/8 serve as well. Of the sectors counted for such lanes, beyond what
+ * they ask for, the share that L1 serves, as neighbours have some in common: chosen there, too, where 1/8 serves as
+ * well. */
 #define UNKNOWN_SHARE 0.5
+#define UNKNOWN_SECTOR_SHARE 0.25
 
 /* Cycles. L1, shared memory, L2, device memory: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  * Architecture via Microbenchmarking" (2024), A100; H100 and RTX 4090 are within a sixth of it. Arithmetic: Jia et al.,
@@ -173,6 +176,14 @@ static struct traffic traffic_of(const struct kc_counts *counts, const struct op
 	return t;
 }
 
+/* Bytes of all requests that L1 serves. Lanes at unknown addresses are counted with a sector each. */
+static double bytes_of_l1(const struct kc_counts *counts, const struct traffic *traffic)
+{
+	if (is_nothing_assumed(counts))
+		return traffic->l1;
+	return traffic->missed + UNKNOWN_SECTOR_SHARE * (traffic->l1 - traffic->missed);
+}
+
 /* What the launch can use of the device, in cycles of an SM. */
 struct use {
 	double sms;        /* as many as would be busy all the time */
@@ -218,7 +229,7 @@ static void time_memory(const struct kc_device *device, const struct kc_throughp
 	double passes = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES];
 
 	ns[KC_RESOURCE_SHARED] = passes / (row->shared_passes * cycles);
-	ns[KC_RESOURCE_L1] = (traffic->l1 + traffic->local) / (row->l1_bytes * cycles);
+	ns[KC_RESOURCE_L1] = (bytes_of_l1(counts, traffic) + traffic->local) / (row->l1_bytes * cycles);
 	ns[KC_RESOURCE_L2] = (traffic->l2 + traffic->local) / (row->l2_bytes * cycles);
 	ns[KC_RESOURCE_DRAM] = bytes_per_s > 0 ? traffic->device / bytes_per_s * KC__NS_PER_S : 0;
 }
