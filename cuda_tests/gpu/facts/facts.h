@@ -29,9 +29,6 @@
 	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                                          \
 	X(cuCtxSetCurrent, cuCtxSetCurrent)                                                                            \
 	X(cuCtxSynchronize, cuCtxSynchronize)                                                                          \
-	X(cuEventCreate, cuEventCreate)                                                                                \
-	X(cuEventRecord, cuEventRecord)                                                                                \
-	X(cuEventElapsedTime_v2, cuEventElapsedTime_v2)                                                                \
 	X(cuStreamCreate, cuStreamCreate)                                                                              \
 	X(cuStreamDestroy_v2, cuStreamDestroy_v2)                                                                      \
 	X(cuStreamQuery, cuStreamQuery)                                                                                \

@@ -267,7 +267,7 @@ static double cost_of_launch(CUgraphExec executable, CUevent before, CUevent aft
 	took = (double)(facts_now_ns() - begin) / 1e6;
 	FACTS_CALL(cuEventRecord, after, NULL);
 	FACTS_CALL(cuCtxSynchronize);
-	FACTS_CALL(cuEventElapsedTime_v2, between_ms, before, after);
+	FACTS_CALL(cuEventElapsedTime, between_ms, before, after);
 	return took;
 }
 
