@@ -11,6 +11,14 @@ static void say(const char *text, struct kc_cost_story *story)
 	let_go(&k);
 }
 
+/* Of which kind what speaks. */
+static uint32_t kind_of(const char *what)
+{
+	if (strstr(what, "trip count"))
+		return KC_ASSUMED_TRIPS;
+	return strstr(what, "branch") ? KC_ASSUMED_BRANCH : KC_ASSUMED_ADDRESS;
+}
+
 static void assert_unknown(const char *text, const char *what, const char *because)
 {
 	struct kc_counts counts = evaluated(text, 1, 32, 4);
@@ -22,7 +30,7 @@ static void assert_unknown(const char *text, const char *what, const char *becau
 	assert_non_null(strstr(story.unknown[0].what, because));
 	assert_true(strlen(story.unknown[0].assumed) > 0);
 	assert_int_equal(counts.exact, 0);
-	assert_int_equal(counts.assumed, 1);
+	assert_int_equal(counts.assumed, kind_of(what));
 	kc_cost_story_free(&story);
 }
 
@@ -36,6 +44,9 @@ static void a_branch_on_what_is_loaded(void **state)
 	(void)state;
 	assert_unknown(text, "branch", "loaded from global memory");
 	assert_count(counts, FMA, 16); /* half of the threads */
+	/* Of 10 instructions beside it: KERNEL's 4, a multiplication and an addition for the address, a load, a
+	 * comparison, a branch, the return. */
+	assert_float_equal(counts.unsure_share, 0.5 / (0.5 + 10), 1e-9);
 	/* One of two that are loaded, whichever way it went. */
 	assert_unknown(KERNEL(LOADED "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nld.global.u32 %r6, [%rd3+128];\nL:\n"
 				     "setp.eq.s32 %p2, %r6, 0;\n@%p2 bra M;\nbar.sync 0;\nM:\n"),
@@ -56,6 +67,21 @@ static void a_loop_until_what_is_loaded(void **state)
 	(void)state;
 	assert_unknown(text, "trip count", "loaded from global memory");
 	assert_count(counts, FMA, 32 * KC_COST_ASSUMED_TRIPS);
+	assert_float_equal(counts.unsure_share, 0, 0);
+}
+
+/* Of 4 additions, 1 that a predicate guards, beside 9 other instructions. */
+static void a_predicate_on_what_is_loaded(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL(LOADED "setp.eq.s32 %p1, %r6, 0;\n@%p1 add.f32 %f1, %f1, %f1;\nadd.f32 %f2, %f2, %f2;\n"
+				    "add.f32 %f3, %f3, %f3;\nadd.f32 %f4, %f4, %f4;\n"),
+		      1, 32, 0);
+
+	(void)state;
+	assert_int_equal(counts.assumed, KC_ASSUMED_BRANCH);
+	assert_count(counts, ADD, 32 * 3.5);
+	assert_float_equal(counts.unsure_share, 0.5 / (3.5 + 9), 1e-9);
 }
 
 /* The reason is where the operands come from, also through arithmetic that is not evaluated. */
@@ -111,7 +137,7 @@ static void a_product_that_ptx_does_not_have(void **state)
 
 	(void)state;
 	assert_count(counts, LD_GLOBAL, 32);
-	assert_int_equal(counts.assumed, 1);
+	assert_true(counts.assumed);
 }
 
 static void an_argument_that_is_not_known(void **state)
@@ -119,7 +145,8 @@ static void an_argument_that_is_not_known(void **state)
 	struct kc_counts counts = evaluated(GUARDED, 2, 64, UNKNOWN);
 
 	(void)state;
-	assert_int_equal(counts.assumed, 1);
+	assert_true(counts.assumed);
+	assert_int_equal(counts.assumed, KC_ASSUMED_BRANCH);
 	assert_count(counts, LD_GLOBAL, 64); /* half of them */
 }
 
@@ -266,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_branch_on_what_is_loaded),
 	    cmocka_unit_test(a_loop_until_what_is_loaded),
+	    cmocka_unit_test(a_predicate_on_what_is_loaded),
 	    cmocka_unit_test(a_comparison_of_floats),
 	    cmocka_unit_test(a_float_that_is_a_parameter),
 	    cmocka_unit_test(an_address_that_is_loaded),

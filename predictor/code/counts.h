@@ -47,6 +47,14 @@ enum kc_cost_counter {
 };
 const char *kc_cost_counter_name(uint32_t counter);
 
+/* What was unknown, and something assumed of it: bits. */
+enum kc_assumed {
+	KC_ASSUMED_UNTOLD = 1, /* earlier versions did not tell what */
+	KC_ASSUMED_BRANCH = 2,
+	KC_ASSUMED_ADDRESS = 4, /* or how much was accessed there */
+	KC_ASSUMED_TRIPS = 8,
+};
+
 struct kc_counts {
 	double of[KC_COUNTER_COUNT];
 	/* For comparison, averages per thread as well. 0: not known, as with KC_COST_EFFORT_LAUNCH. */
@@ -56,6 +64,7 @@ struct kc_counts {
 	double least_passes;   /* without bank conflicts: 1 per request for 4 bytes per lane, 2 for 8, 4 for 16 */
 	double threads;        /* of the launch */
 	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
+	double unsure_share; /* of those instructions, which it depends on an unknown branch to execute */
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
@@ -66,7 +75,7 @@ struct kc_counts {
 	double distinct_atomics;    /* words of global memory that atomics change */
 	uint8_t exact;              /* nothing was assumed, nothing sampled */
 	uint8_t sampled;            /* only a part of the launch was evaluated, to stay within the effort */
-	uint8_t assumed;            /* control flow or an address was unknown */
+	uint8_t assumed;            /* enum kc_assumed: control flow or an address was unknown */
 	uint8_t other_architecture; /* of PTX that the device's code was not compiled from: never exact */
 };
 

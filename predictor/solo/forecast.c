@@ -33,6 +33,15 @@ static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief
 	};
 }
 
+/* Where the work is counted, other kernels' λ may correct its time, but how far they are apart says no more of it than
+ * what its code leaves unknown. */
+static struct kc_belief of_the_device(const struct kc_work *work, const struct kc_belief *device)
+{
+	if (work->counted && device->half_width > work->counted_half_width)
+		return kc_belief_of(device->log_lambda, work->counted_half_width, device->count, device->state);
+	return *device;
+}
+
 /* The belief closest to the launch wins. */
 struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_belief *shape, const struct kc_belief *key,
 				const struct kc_belief *device)
@@ -43,8 +52,10 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 		return solo_of(work, shape, KC_MODEL_BSP_SHAPE);
 	if (key && key->count)
 		return solo_of(work, key, KC_MODEL_BSP_KERNEL);
-	if (device && device->count)
-		return solo_of(work, device, work->counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE);
+	if (device && device->count) {
+		prior = of_the_device(work, device);
+		return solo_of(work, &prior, work->counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE);
+	}
 	if (work->counted) {
 		prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, work->counted_half_width, 0, 0);
 		return solo_of(work, &prior, KC_MODEL_BSP_CODE);

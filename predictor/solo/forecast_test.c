@@ -167,6 +167,27 @@ static void the_closest_belief_with_evidence(void **state)
 	assert_true(solo.high_ns > 10 * solo.ns);
 }
 
+/* Other kernels may be farther apart, or closer to each other, than the code leaves open. */
+static void the_devices_belief_where_the_work_is_counted(void **state)
+{
+	struct kc_work work = work_of("k40", 120, 256, 16);
+	struct kc_belief far = kc_belief_of((float)log(2), (float)log(1000), 1, 5);
+	struct kc_belief near = kc_belief_of((float)log(2), (float)log(1.1), 9, 6);
+	struct kc_solo solo;
+
+	(void)state;
+	work.counted = 1;
+	work.counted_half_width = (float)log(3);
+	solo = kc_forecast_solo(&work, NULL, NULL, &far);
+	assert_int_equal(solo.model, KC_MODEL_BSP_CODE);
+	assert_int_equal(solo.state, 5);
+	assert_float_equal((double)solo.ns, work.launch_ns + work.unit_ns / 2, 2);
+	assert_float_equal((double)solo.high_ns, (double)solo.ns * 3, 4);
+	assert_float_equal((double)kc_forecast_solo(&work, NULL, NULL, &near).high_ns, (double)solo.ns * 1.1, 4);
+	work.counted = 0;
+	assert_float_equal((double)kc_forecast_solo(&work, NULL, NULL, &far).high_ns, (double)solo.ns * 1000, 1000);
+}
+
 static void model_names(void **state)
 {
 	(void)state;
@@ -260,6 +281,7 @@ int main(void)
 	    cmocka_unit_test(what_ran_elsewhere_is_made_to_fit),
 	    cmocka_unit_test(huge_grids_do_not_overflow),
 	    cmocka_unit_test(the_closest_belief_with_evidence),
+	    cmocka_unit_test(the_devices_belief_where_the_work_is_counted),
 	    cmocka_unit_test(model_names),
 	};
 

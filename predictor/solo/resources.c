@@ -53,6 +53,9 @@
 /* Of a thread's own memory a warp accesses a word per lane, which lie next to each other. */
 #define LOCAL_ACCESS_BYTES 4.0
 
+/* Before, a scheduler may issue two instructions of a warp in a cycle (programming guide, "Compute capabilities"). */
+#define SINGLE_ISSUE_CC 7
+
 #define PARTITIONS 4.0 /* of an SM; a warp stays in one, and uses no other's units */
 
 const char *kc_resource_name(uint32_t resource)
@@ -220,11 +223,9 @@ static void time_units(const struct kc_throughput *row, const struct kc_counts *
 	ns[KC_RESOURCE_LOAD_STORE] = lanes * o->memory / row->load_store;
 }
 
-static void time_memory(const struct kc_device *device, const struct kc_throughput *row, const struct kc_counts *counts,
+static void time_memory(double bytes_per_s, const struct kc_throughput *row, const struct kc_counts *counts,
 			const struct traffic *traffic, const struct use *use, double ns[])
 {
-	double bytes_per_s = device->copy_bytes_per_s ? (double)device->copy_bytes_per_s
-						      : BANDWIDTH_SHARE * (double)device->memory_bytes_per_s;
 	double cycles = use->sms * use->hz;
 	double passes = counts->threads * counts->of[KC_COUNT_OF_SHARED_PASSES];
 
@@ -295,21 +296,36 @@ static void join(struct kc_resource_times *times)
 	times->total_ns = times->floor_ns + sqrt(sum_of_squares(times));
 }
 
-/* 88 % of the launches of the RTX 3080 named above lie within these, of either kind. Where nothing was assumed and the
- * bandwidth of device memory or L2 is what a launch takes, its time is known best. */
-#define EXACT_BANDWIDTH_HALF_WIDTH 0.3
-#define EXACT_HALF_WIDTH 0.95
-#define HALF_WIDTH 2.35
+static double reached_bytes_per_s(const struct kc_device *device)
+{
+	return device->copy_bytes_per_s ? (double)device->copy_bytes_per_s
+					: BANDWIDTH_SHARE * (double)device->memory_bytes_per_s;
+}
+
+/*
+ * Half widths in log time, by what is known of a launch; nine in ten of the launches of the RTX 3080 named above lie
+ * within those of each kind. Counts with nothing assumed: the time is known best where the bandwidth of device memory
+ * or L2 is what a launch takes. An unknown branch makes them wider by the share of the instructions that depend on it.
+ * An unknown address may be near all others or far from them, and a loop may end at once or run over all of the data.
+ */
+#define BANDWIDTH_HALF_WIDTH 0.3
+#define OTHER_HALF_WIDTH 1.05
+#define BRANCH_HALF_WIDTH 0.9 /* more, if all depends on branches */
+#define ADDRESS_HALF_WIDTH 1.75
+#define TRIPS_HALF_WIDTH 3.0
 
 float kc_resource_half_width(const struct kc_counts *counts, const struct kc_resource_times *times)
 {
 	const double *ns = times->ns;
 	double bandwidth = ns[KC_RESOURCE_DRAM] * ns[KC_RESOURCE_DRAM] + ns[KC_RESOURCE_L2] * ns[KC_RESOURCE_L2];
 	double squares = sum_of_squares(times), share = squares > 0 ? bandwidth / squares : 0;
+	double branches = counts->assumed & KC_ASSUMED_BRANCH ? counts->unsure_share : 0;
 
-	if (!is_nothing_assumed(counts) || counts->other_architecture)
-		return (float)HALF_WIDTH;
-	return (float)(share * EXACT_BANDWIDTH_HALF_WIDTH + (1 - share) * EXACT_HALF_WIDTH);
+	if (counts->assumed & (KC_ASSUMED_TRIPS | KC_ASSUMED_UNTOLD))
+		return (float)TRIPS_HALF_WIDTH;
+	if (counts->other_architecture || counts->assumed == KC_ASSUMED_ADDRESS)
+		return (float)ADDRESS_HALF_WIDTH;
+	return (float)(share * BANDWIDTH_HALF_WIDTH + (1 - share) * OTHER_HALF_WIDTH + branches * BRANCH_HALF_WIDTH);
 }
 
 int kc_resource_times(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,
@@ -327,11 +343,74 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 		return -ENODATA;
 	use = use_of(device, work);
 	time_units(row, counts, &o, &use, times->ns);
-	time_memory(device, row, counts, &traffic, &use, times->ns);
+	time_memory(reached_bytes_per_s(device), row, counts, &traffic, &use, times->ns);
 	times->ns[KC_RESOURCE_ATOMICS] = atomics_ns(counts, &use);
 	times->ns[KC_RESOURCE_BLOCKS] = WARP_START_CYCLES * (double)work->blocks *
 					ceil((double)work->threads_per_block / KC_WARP_LANES) / (use.sms * use.hz);
 	times->ns[KC_RESOURCE_LATENCY] = latency_ns(work, counts, &o, &traffic, &use);
 	join(times);
 	return 0;
+}
+
+/* Half as many for integers, as one machine instruction adds three, shifts and adds, multiplies and adds, or takes any
+ * logic of three; on no unit of theirs, as that of FP32 multiplies and adds them, too. ptxas unrolls loops, which
+ * spares branches, divides by constants without a division, and keeps a thread's own memory in registers. */
+static struct operations least_operations(const struct kc_work *work, const struct kc_counts *counts)
+{
+	struct operations o = operations_of(work, counts);
+
+	o.all -= o.integer + o.local + counts->of[KC_COUNT_OF_CONTROL];
+	o.all += counts->of[KC_COUNT_OF_INT] / 2;
+	o.memory -= o.local;
+	o.integer = o.local = 0;
+	return o;
+}
+
+/* What the caches cannot hold back: L2 may have some of it from before, and keep what is stored. Distinct bytes are an
+ * estimate, those that threads ask for are counted. How much L2 delivers at most is published of few GPUs. */
+static struct traffic least_traffic(const struct kc_device *device, const struct kc_counts *counts)
+{
+	double loaded = counts->threads * counts->of[KC_COUNT_OF_BYTES_LOADED],
+	       stored = counts->threads * counts->of[KC_COUNT_OF_BYTES_STORED];
+	double distinct = fmin(counts->distinct_loaded_bytes, loaded) + fmin(counts->distinct_stored_bytes, stored);
+
+	return (struct traffic){
+	    .l1 = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES,
+	    .device = device->l2_bytes ? fmax(distinct - device->l2_bytes, 0) : 0,
+	};
+}
+
+/* Empty kernels took 0.5 to 1 µs on the GPUs for which KC_WORK_LAUNCH_NS is 0.75. */
+#define FLOOR_SHARE (2.0 / 3)
+
+double kc_resource_bound_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,
+			    uint32_t *by)
+{
+	const struct kc_throughput *row = kc_throughput(device->cc_major, device->cc_minor);
+	struct operations o = least_operations(work, counts);
+	struct traffic traffic = least_traffic(device, counts);
+	double share = counts->active_share > 0 ? counts->active_share : 1;
+	double ns[KC_RESOURCE_COUNT] = {0}, floor_ns = FLOOR_SHARE * kc_resource_floor_ns(device), longest = 0;
+	struct use use;
+
+	*by = 0;
+	if (!counts->exact || !device->clock_khz || !device->sm_count || !work->blocks ||
+	    !isfinite(counts->threads * (o.all + o.tensor)))
+		return 0;
+	use = use_of(device, work);
+	use.sms = fmin((double)work->blocks, device->sm_count);
+	time_units(row, counts, &o, &use, ns);
+	if (row->cc_major < SINGLE_ISSUE_CC)
+		ns[KC_RESOURCE_ISSUE] /= 2;
+	time_memory((double)device->memory_bytes_per_s, row, counts, &traffic, &use, ns);
+	ns[KC_RESOURCE_LATENCY] = fmax(counts->longest_warp, 1) * o.all / share / use.hz;
+	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
+		if (!(ns[r] > longest))
+			continue;
+		longest = ns[r];
+		*by = r;
+	}
+	if (longest < floor_ns)
+		*by = KC_RESOURCE_COUNT;
+	return floor_ns + longest;
 }

@@ -63,6 +63,12 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 /* Half width of the 90 % interval in log time, before anything was measured. times: of these counts. */
 float kc_resource_half_width(const struct kc_counts *counts, const struct kc_resource_times *times);
 
+/* No launch of these counts is faster: the longest that one resource needs for what must at least be done, at the peak
+ * that documents tell, after the shortest time of an empty kernel. *by: that resource; KC_RESOURCE_COUNT: an empty
+ * kernel takes longer. 0: the counts are not exact. */
+double kc_resource_bound_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,
+			    uint32_t *by);
+
 /* Of a device: as measured (`kerncast calibrate`), or else by its compute capability. */
 double kc_resource_floor_ns(const struct kc_device *device);
 

@@ -352,25 +352,133 @@ static void what_cannot_be_told_is_refused(void **state)
 	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
 }
 
-/* Counts that are exact, or of a sample in which nothing was assumed: of 3² + 4² = 25, device memory's 16 are 0.64 and
- * the rest 0.36, so half of the logarithm's width is 0.64 * 0.3 + 0.36 * 0.95 = 0.534. */
-static void intervals(void **state)
+static double bound_on(const struct kc_device *on, uint32_t blocks, uint32_t threads, struct kc_counts counts,
+		       uint32_t *by)
 {
-	struct kc_resource_times times = {.ns = {[KC_RESOURCE_FP32] = 300, [KC_RESOURCE_DRAM] = 400}};
-	struct kc_counts exact = {.exact = 1}, assumed = {.assumed = 1}, sampled = {.sampled = 1};
-	struct kc_counts sampled_and_assumed = {.sampled = 1, .assumed = 1};
-	struct kc_counts other = {.sampled = 1, .other_architecture = 1};
+	struct kc_work work = work_of(on, blocks, threads);
+
+	counts.threads = (double)blocks * threads;
+	counts.exact = 1;
+	return kc_resource_bound_ns(on, &work, &counts, by);
+}
+
+#define LEAST_FLOOR_NS (2080 * 2 / 3.0)
+
+/* 256,000 threads over 10 SMs are 25,600 lanes each. Integers take half as many issue slots, branches none. */
+static void bounds_of_units(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(INT, 30), COUNT(DIVMOD, 2), COUNT(LD_SHARED, 1), COUNT(CONTROL, 10)}};
+	uint32_t by;
 
 	(void)state;
-	assert_float_equal(kc_resource_half_width(&exact, &times), 0.534, 1e-6);
-	assert_float_equal(kc_resource_half_width(&sampled, &times), 0.534, 1e-6);
-	assert_float_equal(kc_resource_half_width(&assumed, &times), 2.35, 1e-6);
-	assert_float_equal(kc_resource_half_width(&sampled_and_assumed, &times), 2.35, 1e-6);
-	assert_float_equal(kc_resource_half_width(&other, &times), 2.35, 1e-6);
-	times.ns[KC_RESOURCE_FP32] = 0;
-	assert_float_equal(kc_resource_half_width(&exact, &times), 0.3, 1e-6);
-	times.ns[KC_RESOURCE_DRAM] = 0;
-	assert_float_equal(kc_resource_half_width(&exact, &times), 0.95, 1e-6);
+	assert_float_equal(bound_on(&device, 1000, 256, counts, &by), LEAST_FLOOR_NS + 25600 * 16 / 128.0, 1e-6);
+	assert_string_equal(kc_resource_key(by), "issue");
+	counts.of[KC_COUNT_OF_ADD] = counts.of[KC_COUNT_OF_DOUBLE] = 20;
+	assert_float_equal(bound_on(&device, 1000, 256, counts, &by), LEAST_FLOOR_NS + 25600 * 20 / 2.0, 1e-6);
+	assert_string_equal(kc_resource_key(by), "fp64");
+	/* Eleven blocks may be spread over ten SMs in any way. */
+	assert_float_equal(bound_on(&device, 11, 256, counts, &by), LEAST_FLOOR_NS + 1.1 * 256 * 20 / 2.0, 1e-6);
+}
+
+/* Of one warp, and of one that executes three times as many instructions as the mean of four. */
+static void bound_of_the_longest_warp(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 4000)}};
+	uint32_t by;
+
+	(void)state;
+	assert_float_equal(bound_on(&device, 1, 32, counts, &by), LEAST_FLOOR_NS + 4000, 1e-6);
+	counts.longest_warp = 3;
+	assert_float_equal(bound_on(&device, 1, 128, counts, &by), LEAST_FLOOR_NS + 3 * 4000, 1e-6);
+	assert_string_equal(kc_resource_key(by), "latency");
+}
+
+/* Of 8 MB, 1 MB may be in L2 before and after; 100 GB/s, whatever a copy was measured to reach. */
+static void bound_of_memory(void **state)
+{
+	struct kc_device with_l2 = device;
+	struct kc_counts counts = copies();
+	uint32_t by;
+
+	(void)state;
+	with_l2.l2_bytes = 1000000;
+	with_l2.copy_bytes_per_s = 80000000000;
+	counts.distinct_loaded_bytes = counts.distinct_stored_bytes = 4e6;
+	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 7e6 / 100, 1e-3);
+	assert_string_equal(kc_resource_key(by), "dram");
+	counts.distinct_stored_bytes = 5e6; /* an estimate; 4 MB are stored */
+	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 7e6 / 100, 1e-3);
+	counts.distinct_loaded_bytes = counts.distinct_stored_bytes = 0; /* not known */
+	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 2e6 / 16 / 10, 1e-3);
+	assert_string_equal(kc_resource_key(by), "load_store");
+	counts.distinct_loaded_bytes = counts.distinct_stored_bytes = 4e6;
+	assert_float_equal(bound_on(&device, 10000, 100, counts, &by), LEAST_FLOOR_NS + 2e6 / 16 / 10, 1e-3);
+}
+
+static void bound_of_next_to_nothing(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1)}};
+	struct kc_device without_clock = device;
+	struct kc_work work = work_of(&device, 1, 32);
+	uint32_t by;
+
+	(void)state;
+	assert_float_equal(bound_on(&device, 1, 32, counts, &by), LEAST_FLOOR_NS + 1, 1e-6);
+	assert_int_equal(by, KC_RESOURCE_COUNT);
+	counts.threads = 32;
+	assert_float_equal(kc_resource_bound_ns(&device, &work, &counts, &by), 0, 0); /* not exact */
+	counts.exact = 1;
+	without_clock.clock_khz = 0;
+	assert_float_equal(kc_resource_bound_ns(&without_clock, &work, &counts, &by), 0, 0);
+	counts.of[KC_COUNT_OF_FMA] = INFINITY;
+	assert_float_equal(kc_resource_bound_ns(&device, &work, &counts, &by), 0, 0);
+}
+
+/* Before 7.0, two instructions of a warp in a cycle: 192 lanes of K40's. */
+static void bound_where_two_are_issued(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(INT, 768)}};
+	struct kc_device kepler = device;
+	uint32_t by;
+
+	(void)state;
+	kepler.cc_major = 3;
+	kepler.cc_minor = 5;
+	assert_float_equal(bound_on(&kepler, 1000, 256, counts, &by), 500 + 25600 * 384 / 192.0 / 2, 1e-6);
+}
+
+static float half_width(struct kc_counts counts, double fp32_ns, double dram_ns)
+{
+	struct kc_resource_times times = {.ns = {[KC_RESOURCE_FP32] = fp32_ns, [KC_RESOURCE_DRAM] = dram_ns}};
+
+	return kc_resource_half_width(&counts, &times);
+}
+
+/* Counts that are exact, or of a sample in which nothing was assumed: of 3² + 4² = 25, device memory's 16 are 0.64 and
+ * the rest 0.36, so half of the logarithm's width is 0.64 * 0.3 + 0.36 * 1.05 = 0.57. */
+static void intervals_where_nothing_was_assumed(void **state)
+{
+	(void)state;
+	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 300, 400), 0.57, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.sampled = 1}, 300, 400), 0.57, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 0, 400), 0.3, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 0, 0), 1.05, 1e-6);
+}
+
+/* 0.9 more where all depends on branches, 0.225 where a quarter does. */
+static void intervals_by_what_was_assumed(void **state)
+{
+	struct kc_counts branch = {.assumed = KC_ASSUMED_BRANCH, .unsure_share = 0.25};
+
+	(void)state;
+	assert_float_equal(half_width(branch, 300, 400), 0.57 + 0.225, 1e-6);
+	branch.assumed |= KC_ASSUMED_ADDRESS;
+	assert_float_equal(half_width(branch, 300, 400), 0.57 + 0.225, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.assumed = KC_ASSUMED_ADDRESS}, 300, 400), 1.75, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.sampled = 1, .other_architecture = 1}, 300, 400), 1.75, 1e-6);
+	branch.assumed |= KC_ASSUMED_TRIPS;
+	assert_float_equal(half_width(branch, 300, 400), 3, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.assumed = KC_ASSUMED_UNTOLD}, 300, 400), 3, 1e-6);
 }
 
 int main(void)
@@ -396,7 +504,13 @@ int main(void)
 	    cmocka_unit_test(joined),
 	    cmocka_unit_test(floors),
 	    cmocka_unit_test(what_cannot_be_told_is_refused),
-	    cmocka_unit_test(intervals),
+	    cmocka_unit_test(bounds_of_units),
+	    cmocka_unit_test(bound_of_the_longest_warp),
+	    cmocka_unit_test(bound_of_memory),
+	    cmocka_unit_test(bound_of_next_to_nothing),
+	    cmocka_unit_test(bound_where_two_are_issued),
+	    cmocka_unit_test(intervals_where_nothing_was_assumed),
+	    cmocka_unit_test(intervals_by_what_was_assumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

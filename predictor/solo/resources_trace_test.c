@@ -8,6 +8,7 @@
  * whole: its size stands for the distinct bytes, which that version did not count. Nor did
  * it tell divisions of floating-point numbers from those of integers.
  */
+#include "predictor/device/units.h"
 #include "predictor/math/median.h"
 #include "cuda_tests/traces/recorded.h"
 #include "resources.h"
@@ -284,6 +285,29 @@ static void by_resources(const struct kc_device *device, const struct launch *la
 	}
 }
 
+/* How many are within their intervals, faster than their bounds, and at most four times slower. */
+struct coverage {
+	int count, inside, beaten, near;
+	double widths[LAUNCHES_MAX];
+};
+
+static void cover(const struct kc_device *device, const struct launch *launch, struct coverage *coverage)
+{
+	struct kc_resource_times times;
+	struct kc_work work;
+	double half, bound;
+	uint32_t by;
+
+	assert_int_equal(kc_work_init(&work, device, &launch->resources, &launch->shape, 0), 0);
+	assert_int_equal(kc_resource_times(device, &work, &launch->counts, &times), 0);
+	half = (double)kc_resource_half_width(&launch->counts, &times);
+	coverage->inside += fabs(log(times.total_ns / launch->measured_ns)) <= half;
+	coverage->widths[coverage->count++] = exp(2 * half);
+	bound = kc_resource_bound_ns(device, &work, &launch->counts, &by);
+	coverage->beaten += bound > launch->measured_ns;
+	coverage->near += bound >= launch->measured_ns / 4;
+}
+
 static void by_resources_without_buffers(const struct kc_device *device, const struct launch *launches, int count,
 					 double *ns)
 {
@@ -344,6 +368,101 @@ static void on_the_rtx3080(void **state)
 	assert_true(now[FEW_BLOCKS].within_2 >= 68);
 }
 
+/* Of launches whose counts are exact: that version did not tell all that it assumed of the others. */
+static void intervals_on_the_rtx3080(void **state)
+{
+	static struct launch launches[LAUNCHES_MAX];
+	const struct kc_device *device = kc_device_builtin("rtx3080");
+	struct coverage c = {0};
+	int count = read_launches(launches);
+
+	(void)state;
+	if (!count)
+		skip();
+	for (int i = 0; i < count; i++)
+		if (launches[i].counts.exact)
+			cover(device, &launches[i], &c);
+	printf("# |exact: %.1f %% of %d within their intervals, which span a factor of %.1f; below the bound %.1f %%, "
+	       "within 4 times of it %.1f %%\n",
+	       100.0 * c.inside / c.count, c.count, kc_median(c.widths, (size_t)c.count), 100.0 * c.beaten / c.count,
+	       100.0 * c.near / c.count);
+	assert_true(c.inside >= 0.88 * c.count);
+	assert_true(c.beaten <= 0.02 * c.count && c.near >= 0.6 * c.count);
+}
+
+/* --- RAJAPerf on a V100: means of many launches of kernels that stream doubles */
+
+/* Per element, by RAJAPerf's source; a thread's index and its comparison, a byte offset, and one addition for each
+ * array are integer instructions. */
+static const struct stream {
+	const char *name;
+	double loads, stores, arrays, add, mul, fma;
+} streams[] = {
+    {"Stream_COPY", 1, 1, 2, 0, 0, 0},  /* c = a */
+    {"Stream_MUL", 1, 1, 2, 0, 1, 0},   /* b = alpha * c */
+    {"Stream_ADD", 2, 1, 3, 1, 0, 0},   /* c = a + b */
+    {"Stream_TRIAD", 2, 1, 3, 0, 0, 1}, /* a = b + alpha * c */
+    {"Basic_DAXPY", 2, 1, 2, 0, 0, 1},  /* y += a * x */
+};
+
+static const struct stream *stream_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
+		if (!strcmp(name, streams[i].name))
+			return &streams[i];
+	return NULL;
+}
+
+static void read_stream(const struct csv *csv, const struct stream *stream, struct launch *launch)
+{
+	double bytes = sizeof(double), *n = launch->counts.of;
+
+	*launch = (struct launch){.measured_ns = number(csv, "duration_ns")};
+	launch->shape = (struct kc_shape){.grid = {(uint32_t)number(csv, "grid_x"), 1, 1},
+					  .block = {(uint32_t)number(csv, "block_x"), 1, 1}};
+	launch->counts.exact = 1;
+	launch->counts.threads = number(csv, "grid_x") * number(csv, "block_x");
+	n[KC_COUNT_OF_ADD] = stream->add;
+	n[KC_COUNT_OF_MUL] = stream->mul;
+	n[KC_COUNT_OF_FMA] = stream->fma;
+	n[KC_COUNT_OF_DOUBLE] = stream->add + stream->mul + stream->fma;
+	n[KC_COUNT_OF_INT] = 3 + stream->arrays;
+	n[KC_COUNT_OF_CONTROL] = 2;
+	n[KC_COUNT_OF_LD_GLOBAL] = stream->loads;
+	n[KC_COUNT_OF_ST_GLOBAL] = stream->stores;
+	n[KC_COUNT_OF_BYTES_LOADED] = bytes * stream->loads;
+	n[KC_COUNT_OF_BYTES_STORED] = bytes * stream->stores;
+	n[KC_COUNT_OF_REQUESTS] = (stream->loads + stream->stores) / KC_WARP_LANES;
+	n[KC_COUNT_OF_SECTORS] = bytes * (stream->loads + stream->stores) / KC_SECTOR_BYTES;
+	launch->counts.distinct_loaded_bytes = launch->counts.threads * bytes * stream->loads;
+	launch->counts.distinct_stored_bytes = launch->counts.threads * bytes * stream->stores;
+}
+
+static void streams_on_a_v100(void **state)
+{
+	static struct csv csv;
+	static struct launch launch;
+	struct coverage c = {0};
+
+	(void)state;
+	memset(&csv, 0, sizeof(csv));
+	if (!open_csv(&csv, "traces_2/operators/rajaperf_v100.csv.gz"))
+		skip();
+	while (next_row(&csv)) {
+		const struct stream *stream = stream_of(text(&csv, "name"));
+
+		if (!stream)
+			continue;
+		read_stream(&csv, stream, &launch);
+		cover(kc_device_builtin("v100"), &launch, &c);
+	}
+	pclose(csv.file);
+	assert_int_equal(c.count, 100);
+	assert_int_equal(c.inside, c.count);
+	assert_int_equal(c.beaten, 0);
+	assert_int_equal(c.near, c.count);
+}
+
 static void on_the_h200(void **state)
 {
 	static struct launch known[LAUNCHES_MAX], launches[LAUNCHES_MAX];
@@ -369,7 +488,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(on_the_rtx3080),
+	    cmocka_unit_test(intervals_on_the_rtx3080),
 	    cmocka_unit_test(on_the_h200),
+	    cmocka_unit_test(streams_on_a_v100),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

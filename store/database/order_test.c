@@ -178,7 +178,7 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
 			    "0 5 0 1099511627775, 1 4 10 20");
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 312 2");
+			    "1 320 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -303,7 +303,9 @@ static void counts_come_back_as_they_were(void **state)
 				   .longest_warp = 1.25,
 				   .distinct_loaded_bytes = 4096,
 				   .distinct_stored_bytes = 32,
-				   .distinct_atomics = 9};
+				   .distinct_atomics = 9,
+				   .unsure_share = 0.25,
+				   .assumed = KC_ASSUMED_BRANCH | KC_ASSUMED_TRIPS};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 
@@ -319,7 +321,11 @@ static void counts_come_back_as_they_were(void **state)
 	assert_float_equal(back.longest_warp, 0, 0);
 	assert_float_equal(back.distinct_loaded_bytes, 0, 0);
 	assert_float_equal(back.distinct_atomics, 0, 0);
+	assert_float_equal(back.unsure_share, 0, 0);
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS_MIN - 1, &back), -EINVAL);
+	numbers[KC_COUNTER_COUNT + 7] = 1e300; /* of a version that tells more of what it assumed */
+	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), 0);
+	assert_int_equal(back.assumed, KC_ASSUMED_UNTOLD);
 	numbers[KC_WORK_NUMBERS - 1] = NAN;
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), -EINVAL);
 	numbers[KC_WORK_NUMBERS - 1] = -1;

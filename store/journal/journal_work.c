@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 13 };
+enum { FURTHER_NUMBERS = 14, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -24,6 +24,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->distinct_loaded_bytes,
 	    counts->distinct_stored_bytes,
 	    counts->distinct_atomics,
+	    counts->unsure_share,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -54,12 +55,13 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .active_share = further[4],
 	    .exact = further[5] != 0,
 	    .sampled = further[6] != 0,
-	    .assumed = further[7] != 0,
+	    .assumed = further[7] <= ASSUMED_MAX ? (uint8_t)further[7] : KC_ASSUMED_UNTOLD,
 	    .other_architecture = count > KC_COUNTER_COUNT + 8 && further[8] != 0,
 	    .longest_warp = count > KC_COUNTER_COUNT + 9 ? further[9] : 0,
 	    .distinct_loaded_bytes = count > KC_COUNTER_COUNT + 10 ? further[10] : 0,
 	    .distinct_stored_bytes = count > KC_COUNTER_COUNT + 11 ? further[11] : 0,
 	    .distinct_atomics = count > KC_COUNTER_COUNT + 12 ? further[12] : 0,
+	    .unsure_share = count > KC_COUNTER_COUNT + 13 ? further[13] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

@@ -99,6 +99,20 @@ static json_t *unknown_json(const struct kc_cost_story *story)
 	return out;
 }
 
+/* What had to be assumed. */
+static json_t *assumed_json(uint32_t assumed)
+{
+	json_t *out = json_array();
+
+	if (assumed & KC_ASSUMED_TRIPS)
+		json_array_append_new(out, json_string("trips"));
+	if (assumed & KC_ASSUMED_BRANCH)
+		json_array_append_new(out, json_string("branch"));
+	if (assumed & KC_ASSUMED_ADDRESS)
+		json_array_append_new(out, json_string("address"));
+	return out;
+}
+
 static json_t *counts_json(const struct kc_explained *kernel)
 {
 	const struct kc_counts *counts = &kernel->counts;
@@ -125,6 +139,8 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "exact", json_boolean(counts->exact));
 	json_object_set_new(out, "sampled", json_boolean(counts->sampled));
 	json_object_set_new(out, "assumed", json_boolean(counts->assumed));
+	json_object_set_new(out, "assumed_of", assumed_json(counts->assumed));
+	json_object_set_new(out, "unsure_share", kc_json_real(counts->unsure_share));
 	return out;
 }
 

@@ -17,6 +17,7 @@ static void time_resources(const struct kc_device *device, const struct kc_count
 	width = exp((double)kc_resource_half_width(counts, &times->resources));
 	times->low_ns = fmax(times->resources.total_ns / width, times->resources.floor_ns);
 	times->high_ns = times->resources.total_ns * width;
+	times->bound_ns = kc_resource_bound_ns(device, &times->work, counts, &times->bound_by);
 }
 
 int kc_launch_times(const struct kc_device *device, const struct kc_counted_launch *launch, double lambda,
@@ -84,6 +85,21 @@ static void print_limits(const struct kc_resource_times *times, unsigned indent)
 	printf("an empty kernel %s\n", ns);
 }
 
+/* "lower bound: 31.9 us, by the peak of device memory" */
+static void print_bound(const struct kc_launch_times *times, unsigned indent)
+{
+	char ns[KC_FORMAT_BYTES];
+
+	if (!(times->bound_ns > 0))
+		return;
+	kc_format_ns(times->bound_ns, ns);
+	if (times->bound_by == KC_RESOURCE_COUNT)
+		printf("%*slower bound: %s, an empty kernel\n", (int)indent, "", ns);
+	else
+		printf("%*slower bound: %s, by the peak of %s\n", (int)indent, "", ns,
+		       kc_resource_name(times->bound_by));
+}
+
 static void print_estimate(const struct kc_launch_times *times, double lambda, unsigned indent)
 {
 	char bsp[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES], from[KC_FORMAT_BYTES], to[KC_FORMAT_BYTES];
@@ -98,6 +114,7 @@ static void print_estimate(const struct kc_launch_times *times, double lambda, u
 		printf("%*sestimate: %s, by BSP with \xce\xbb = %g; without \xce\xbb %s\n", (int)indent, "", bsp,
 		       lambda, time);
 	print_limits(&times->resources, indent);
+	print_bound(times, indent);
 }
 
 static int print_table(const struct kc_model_times *times, double lambda, unsigned indent)

@@ -2,6 +2,13 @@
 
 #include <math.h>
 
+static json_t *bound_by(const struct kc_launch_times *times)
+{
+	if (!(times->bound_ns > 0))
+		return json_null();
+	return json_string(times->bound_by < KC_RESOURCE_COUNT ? kc_resource_key(times->bound_by) : "floor");
+}
+
 static json_t *resources_json(const struct kc_launch_times *times)
 {
 	const struct kc_resource_times *resources = &times->resources;
@@ -15,6 +22,8 @@ static json_t *resources_json(const struct kc_launch_times *times)
 	for (uint32_t i = 0; i < KC_RESOURCE_COUNT; i++)
 		json_object_set_new(each, kc_resource_key(i), kc_json_real(resources->ns[i]));
 	json_object_set_new(out, "ns", each);
+	json_object_set_new(out, "bound_ns", kc_json_ratio(times->bound_ns));
+	json_object_set_new(out, "bound_by", bound_by(times));
 	return out;
 }
 

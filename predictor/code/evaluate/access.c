@@ -121,7 +121,8 @@ static void add_access(struct kc_evaluation *e, const struct kc_event *event, st
 		return;
 	weight *= event->times;
 	e->steps++;
-	e->assumed |= (moved->mask & ~kc__slot(e, event->address)->known) != 0;
+	if (moved->mask & ~kc__slot(e, event->address)->known)
+		e->assumed |= KC_ASSUMED_ADDRESS;
 	if (event->kind == KC_EVENT_ATOMIC)
 		return;
 	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_REQUESTS : KC_COUNT_OF_SHARED_REQUESTS] += weight;
@@ -141,7 +142,8 @@ static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uin
 	struct moved moved = {.bytes = 0};
 
 	find_moved(e, event, mask, &moved);
-	e->assumed |= moved.unknown | event->expected;
+	if (moved.unknown | event->expected)
+		e->assumed |= KC_ASSUMED_ADDRESS;
 	amount2 = event->amount2 * lane * (double)moved.bytes;
 	of[event->counter] += event->amount * lane * kc__count_of(moved.mask);
 	of[event->counter2] += amount2;
@@ -160,7 +162,8 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 		uint32_t unsure = mask & ~guard->known;
 		uint32_t sure = mask & guard->known & kc__lanes_where(guard, event->guard_negated);
 
-		e->assumed |= unsure != 0;
+		if (unsure)
+			e->assumed |= KC_ASSUMED_BRANCH;
 		threads = (kc__count_of(sure) + kc__count_of(unsure) / 2.0) * weight;
 		weight = sure ? weight : weight / 2;
 		mask = sure | unsure;
@@ -168,7 +171,7 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 	if (!mask)
 		return;
 	of[KC_TALLY_ACTIVE_LANES] += event->issues * threads;
-	of[KC_TALLY_LANE_SLOTS] += event->issues * KC_WARP_LANES * weight;
+	kc__add_slots(e, event->issues, weight);
 	if (event->size != KC_NO_VALUE) {
 		run_sized(e, event, mask, threads, weight);
 		return;

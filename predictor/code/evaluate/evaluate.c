@@ -248,12 +248,13 @@ static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, u
 	uint32_t c;
 	int64_t left;
 
-	e->assumed = 1;
 	if (!loop || yes_leaves == no_leaves) {
+		e->assumed |= KC_ASSUMED_BRANCH;
 		send(e, yes, lanes, threads / 2);
 		send(e, no, lanes, threads / 2);
 		return;
 	}
+	e->assumed |= KC_ASSUMED_TRIPS;
 	run = &e->loop_runs[loop->depth];
 	c = KC_AXES + loop->depth;
 	left = waits ? 0 : (int64_t)KC_COST_ASSUMED_TRIPS - 1 - run->iteration;
@@ -304,7 +305,8 @@ static void choose_case(struct kc_evaluation *e, const struct kc_block *block, c
 		send(e, block->out + i, here, kc__count_of(here) * weight);
 		send(e, block->out + i, unsure, kc__count_of(unsure) * weight / block->out_count);
 	}
-	e->assumed |= unsure != 0;
+	if (unsure)
+		e->assumed |= KC_ASSUMED_BRANCH;
 }
 
 static void note_reach(struct kc_evaluation *e, uint32_t number, uint32_t mask)
@@ -355,7 +357,7 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 	for (uint32_t i = plan->amount; i < plan->amount + plan->amount_count; i++)
 		e->tally->of[f->amounts[i].counter] += f->amounts[i].amount * threads;
 	e->tally->of[KC_TALLY_ACTIVE_LANES] += plan->issues * threads;
-	e->tally->of[KC_TALLY_LANE_SLOTS] += plan->issues * KC_WARP_LANES * weight;
+	kc__add_slots(e, plan->issues, weight);
 	for (uint32_t i = 0; i < (e->at_launch ? plan->launch_event_count : plan->event_count); i++)
 		kc__run_event(e, e->at_launch ? &f->launch_events[plan->launch_event + i] : &f->events[plan->event + i],
 			      mask, weight);

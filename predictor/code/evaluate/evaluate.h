@@ -37,6 +37,7 @@ enum {
 	KC_TALLY_LEAST_SECTORS,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,
+	KC_TALLY_UNSURE_SLOTS, /* those of KC_TALLY_LANE_SLOTS that an unknown branch may have left out */
 	KC_TALLY_COUNT
 };
 struct kc_tally {
@@ -81,7 +82,8 @@ struct kc_evaluation {
 	uint32_t polynomial;
 	uint64_t steps, effort, steps_max;
 	double longest_slots; /* KC_TALLY_LANE_SLOTS of the warp that has most, of those that were evaluated */
-	uint8_t assumed, sampled, stopped;
+	uint8_t assumed;      /* enum kc_assumed */
+	uint8_t sampled, stopped;
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;
 	struct kc_pattern *patterns; /* by launch event */
@@ -102,6 +104,16 @@ struct kc_reach {
 	uint32_t lanes; /* 0: nowhere */
 	uint32_t round; /* kc_evaluation.round when it was last executed */
 };
+
+/* Adds instructions that each lane issues, of a lane's weight. */
+static inline void kc__add_slots(struct kc_evaluation *e, double issues, double weight)
+{
+	double slots = issues * KC_WARP_LANES * weight;
+
+	e->tally->of[KC_TALLY_LANE_SLOTS] += slots;
+	if (weight < 1)
+		e->tally->of[KC_TALLY_UNSURE_SLOTS] += slots;
+}
 
 /* 1: the effort is spent: what is left is sampled. */
 static inline int kc__is_over_effort(const struct kc_evaluation *e)

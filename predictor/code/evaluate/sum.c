@@ -307,7 +307,7 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 		if (p.terms == KC_ENDLESS) { /* an endless loop */
 			p.terms = (int64_t)KC_COST_ASSUMED_TRIPS;
 			e->loop_runs[c - KC_AXES].ends_never = 1;
-			e->assumed = 1;
+			e->assumed |= KC_ASSUMED_TRIPS;
 		}
 		check_last_term(e, c, &p, term);
 		if (e->polynomial >> c & 1) {
