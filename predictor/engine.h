@@ -37,7 +37,7 @@
 #include "predictor/solo/arguments.h"
 #include "predictor/solo/counted.h"
 #include "predictor/solo/published.h"
-#include "predictor/solo/usual.h"
+#include "predictor/prior/usual.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
 #ifndef KC_USUAL_H
 #define KC_USUAL_H
 
-#include "forecast.h"
+#include "predictor/solo/forecast.h"
 
 #include <stdint.h>
 
