@@ -220,11 +220,12 @@ static bool hold_until_decided(struct kc__join *join, struct kc_slot *slot)
 	    .order = slot->index,
 	    .overlap = is_graph ? &slot->graph_launch.overlap : &slot->launch.overlap,
 	    .owner = slot,
-	    .load = is_graph ? (struct kc_load){{0}} : join->driver.load(&slot->launch),
 	    .stream = awaited.stream,
 	    .opaque = is_graph,
 	};
 
+	if (!is_graph)
+		span.load = join->driver.load(&slot->launch);
 	if (held(join) < KC_SPANS_MAX && kc_spans_add(spans, &span) == 0)
 		return true;
 	kc_spans_drop(spans, &span);
