@@ -180,6 +180,7 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 -include cuda_tests/prior/prior.mk
 -include cuda_tests/sizes/sizes.mk
 -include cuda_tests/slow/slow.mk
+-include cuda_tests/playback/playback.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk
 -include cuda_tests/torture/torture.mk

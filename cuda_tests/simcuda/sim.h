@@ -221,6 +221,8 @@ struct sim_launch {
 	uint32_t has_priority;
 	uint32_t programmatic; /* it may begin when all blocks of the kernel before it have */
 	double cycles, bytes;  /* of one block, from the cost table */
+	uint64_t played_ns;    /* not 0: it takes so long whatever runs beside it (simcuda_play) */
+	uint64_t wait_ns;      /* played: from the call to the earliest start */
 };
 
 struct sim_place { /* one side of a copy */

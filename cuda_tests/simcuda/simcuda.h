@@ -214,6 +214,13 @@ typedef const struct simcuda_faults *simcuda_faults_fn(void);
 unsigned simcuda_device_count(void);
 typedef unsigned simcuda_device_count_fn(void);
 
+/*
+ * The next kernel that this thread launches is one of a recording: it takes duration_ns, which is not 0, whatever runs
+ * beside it, takes no room on the SMs, and starts wait_ns after its call, or when its stream is free if that is later.
+ */
+void simcuda_play(uint64_t wait_ns, uint64_t duration_ns);
+typedef void simcuda_play_fn(uint64_t wait_ns, uint64_t duration_ns);
+
 /* cuptiFinalize has been called. */
 void simcuda_finalized(void);
 typedef void simcuda_finalized_fn(void);

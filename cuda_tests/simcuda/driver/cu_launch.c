@@ -117,6 +117,16 @@ static CUresult attempt(CUstream stream, struct sim_work *work, void **params, v
 	return sim_stream_do(stream, work);
 }
 
+static __thread struct {
+	uint64_t wait_ns, duration_ns;
+} played;
+
+void simcuda_play(uint64_t wait_ns, uint64_t duration_ns)
+{
+	played.wait_ns = wait_ns;
+	played.duration_ns = duration_ns;
+}
+
 static CUresult launch(struct simcuda_call *call, CUstream stream, struct sim_work *work, void **params, void **extra)
 {
 	CUresult result = sim_usable();
@@ -124,6 +134,9 @@ static CUresult launch(struct simcuda_call *call, CUstream stream, struct sim_wo
 	if (result)
 		return result;
 	call->symbol = work->launch.kernel ? work->launch.kernel->name : NULL;
+	work->launch.wait_ns = played.wait_ns;
+	work->launch.played_ns = played.duration_ns;
+	simcuda_play(0, 0);
 	simcuda_api_enter(call);
 	result = attempt(stream, work, params, extra);
 	if (result)

@@ -1,5 +1,7 @@
 /* Calls of the simulated driver whose effect is seen without a kernel: virtual memory, user objects, what is not
  * supported. */
+#include "cuda_tests/simcuda/simcuda.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,6 +89,37 @@ static void test_graphs_keep_user_objects(void **state)
 	assert_int_equal(destroyed, 1);
 }
 
+/* More blocks than there is room for, in two streams: alone each would take milliseconds more, and together longer. */
+static void test_a_kernel_is_played_as_it_was_recorded(void **state)
+{
+	static const char text[] =
+	    ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry nothing()\n{\nret;\n}\n";
+	CUfunction kernel;
+	CUmodule module;
+	CUstream stream[2];
+	CUevent event[2];
+	float ms = 0;
+
+	(void)state;
+	assert_int_equal(cuModuleLoadData(&module, text), CUDA_SUCCESS);
+	assert_int_equal(cuModuleGetFunction(&kernel, module, "nothing"), CUDA_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+		assert_int_equal(cuEventCreate(&event[i], 0), CUDA_SUCCESS);
+	}
+	simcuda_play(20000000, 5000000); /* starts 20 ms after its call, so that all else has been called by then */
+	assert_int_equal(cuLaunchKernel(kernel, 100000, 1, 1, 1024, 1, 1, 0, stream[0], NULL, NULL), CUDA_SUCCESS);
+	assert_int_equal(cuEventRecord(event[0], stream[0]), CUDA_SUCCESS);
+	simcuda_play(0, 3000000);
+	assert_int_equal(cuLaunchKernel(kernel, 100000, 1, 1, 1024, 1, 1, 0, stream[0], NULL, NULL), CUDA_SUCCESS);
+	assert_int_equal(cuEventRecord(event[1], stream[0]), CUDA_SUCCESS);
+	simcuda_play(0, 30000000);
+	assert_int_equal(cuLaunchKernel(kernel, 100000, 1, 1, 1024, 1, 1, 0, stream[1], NULL, NULL), CUDA_SUCCESS);
+	assert_int_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+	assert_int_equal(cuEventElapsedTime(&ms, event[0], event[1]), CUDA_SUCCESS);
+	assert_float_equal(ms, 3, 0.001);
+}
+
 static void test_what_is_not_supported_says_so(void **state)
 {
 	CUipcMemHandle handle;
@@ -100,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_memory_is_mapped_twice),
 	    cmocka_unit_test(test_graphs_keep_user_objects),
+	    cmocka_unit_test(test_a_kernel_is_played_as_it_was_recorded),
 	    cmocka_unit_test(test_what_is_not_supported_says_so),
 	};
 

@@ -155,7 +155,7 @@ void sim_op_not_before(struct sim_op *op, const struct sim_op *ended)
 {
 	double from_ns = ended->end_ns;
 
-	if (op->work.kind == SIM_DO_KERNEL)
+	if (op->work.kind == SIM_DO_KERNEL && !op->work.launch.played_ns)
 		from_ns += op->device->preset->launch_gap_ns;
 	op->earliest_ns = fmax(op->earliest_ns, from_ns);
 }
@@ -249,13 +249,17 @@ static void start_kernel(struct sim_op *op)
 	struct sm_kernel *blocks = &op->blocks;
 	double factor = noise_factor(launch->kernel, atomic_fetch_add(&launch->kernel->executions, 1));
 
+	op->activity.grid_id = ++op->device->grid_ids;
+	if (launch->played_ns) {
+		add_timer(op, engine.now_ns + launch->played_ns);
+		return;
+	}
 	sim_occupancy(preset, launch->kernel, threads, launch->dynamic_shared_bytes, &blocks->need);
 	blocks->unplaced = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 	blocks->block_ns = fmax(SHORTEST_NS, factor * launch->cycles * 1e6 / preset->clock_khz);
 	blocks->share = fmin(1, (double)blocks->need.warps / SATURATING_WARPS);
 	blocks->traffic_bytes = launch->bytes;
 	sm_kernel_init(blocks, &op->device->sms.limits);
-	op->activity.grid_id = ++op->device->grid_ids;
 	op->device->to_dispatch = 1;
 	sm_submit(&op->device->sms, blocks, op->level);
 }

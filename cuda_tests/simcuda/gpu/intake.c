@@ -272,6 +272,8 @@ static void begin(struct sim_op *op, uint64_t called_ns)
 {
 	op->state = SIM_WAITING;
 	op->earliest_ns = sim_time_of(called_ns) + op->device->preset->launch_overhead_ns;
+	if (op->work.kind == SIM_DO_KERNEL && op->work.launch.played_ns)
+		op->earliest_ns = sim_time_of(called_ns) + op->work.launch.wait_ns;
 	op->stream->unfinished++;
 }
 
