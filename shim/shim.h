@@ -28,6 +28,7 @@
 #include "predictor/engine.h"
 #include "shim/tables/lock.h"
 #include "shim/worker/cupti/buffers.h"
+#include "shim/worker/window.h"
 #include "store/common/message.h"
 #include "store/common/options.h"
 #include "store/database/store.h"
@@ -120,6 +121,9 @@ struct kc__kernel {
 	struct kc__early *early_made;       /* those predicted, the newest first; the device's lock */
 	_Atomic uint32_t variants;          /* launch shapes told apart by arguments */
 	struct kc__variant *_Atomic latest; /* of its launches: most are like the one before */
+	/* worker/windows.h: of all its launch shapes that are known well */
+	_Atomic bool has_changed;
+	struct kc__familiar familiar; /* worker */
 };
 
 /* A driver handle on a device */
@@ -155,9 +159,10 @@ struct kc__variant {
 	struct kc_engine_variant engine;
 	struct kc__early *early;       /* first launch, made before the code was read */
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
-	_Atomic bool known_well;       /* worker/windows.h */
 	bool awaits_first; /* none of its launches was measured, in earlier runs neither. Worker, once made */
-	uint8_t inside;    /* worker: of the last eight measurements, a bit each */
+	/* worker/windows.h */
+	_Atomic bool known_well;
+	struct kc__familiar familiar; /* worker */
 };
 
 /* The launches of a stream that await their measured times: worker/join/join.h */
@@ -257,11 +262,13 @@ struct kc__state {
 	_Atomic(CUcontext) last_context; /* that a thread has come with for the first time */
 	_Atomic uint32_t unmeasured;     /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
-	_Atomic uint32_t resting;        /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
-	bool adaptive;                   /* --measure=adaptive */
-	bool whole_graphs;               /* --graphs=whole, and something is measured */
-	_Atomic uint32_t not_known_well; /* launches of what is not, since it began to measure or to rest */
-	bool choosing;                   /* --kernel or --every: of what the timeline sees, not all is stored */
+	_Atomic uint32_t resting; /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
+	bool adaptive;            /* --measure=adaptive */
+	bool whole_graphs;        /* --graphs=whole, and something is measured */
+	/* Launches of what is not, since it began to measure or to rest, and their predicted time */
+	_Atomic uint32_t not_known_well;
+	_Atomic uint64_t not_known_well_ns;
+	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
 	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
 	struct kc_engine engine;

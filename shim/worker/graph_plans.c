@@ -2,6 +2,7 @@
  * Plans of graphs (shim/calls/graph_plan.h) on the worker: launches become slots by them, and they are made anew when
  * something was learned. Lists change under the plans' lock, and the worker alone takes plans out.
  */
+#include "windows.h"
 #include "shim/calls/graph_plan.h"
 #include "shim/tables/functions.h"
 #include "shim/calls/graph_nodes.h"
@@ -42,7 +43,7 @@ static struct kc__plan *find(uint64_t graph)
 static void count_not_known_well(const struct kc__plan *plan)
 {
 	for (uint32_t i = 0; i < plan->kind_count; i++)
-		if (!atomic_load_explicit(&plan->kinds[i].variant->known_well, memory_order_relaxed)) {
+		if (!kc__windows_knows_well(plan->kinds[i].variant)) {
 			atomic_fetch_add_explicit(&kc__shim.not_known_well, plan->entry.kernels, memory_order_relaxed);
 			return;
 		}

@@ -1,16 +1,50 @@
 #include "window.h"
 
-/* A window takes a twelfth of the time while all is known well: a change is met within a second. */
-#define WINDOW_NS 80000000ll
-#define REST_NS 920000000ll
-/* What was launched before is awaited for so long before CUPTI rests. */
-#define DRAIN_NS 500000000ll
+#include <math.h>
+
+/*
+ * A window takes a twelfth of the time while all is known well, and no more than a ninth of the launches; a change is
+ * met within a second. Rests are counted in launches, so that windows do not always begin where a burst of launches
+ * does, and are of different lengths, so that they do not meet the same part of a training's steps again and again.
+ */
+#define WINDOW_NS 50000000ll
+#define REST_NS 550000000ll
+#define REST_SHORTEST 0.6 /* of REST_NS; the longest is as much above it */
+#define REST_LEAST_NS 200000000ll
+#define REST_MOST_NS 900000000ll
+#define WINDOW_PART 8u   /* launches in a window: of those in the rest before it, one in so many */
+#define WINDOW_LEAST 64u /* launches that are enough to judge by */
+#define TURN 0x9e3779b9u /* 2^32 divided by the golden ratio: multiples of it are spread evenly */
+/* While much is new or has changed, all is measured until that is so no more of half a second. */
+#define LEARNING_NS 500000000ll
+#define DRAIN_NS 500000000ll /* what was launched before is awaited for so long before CUPTI rests */
 #define SETTLE_NS 20000000ll /* a call that had begun before has been made by then */
-/* Nearly all is known well: fewer than one launch in so many is not. */
-#define UNKNOWN_PART 20u
-#define UNKNOWN_FEW 4u /* that do not end a rest */
-/* Of the last eight measurements so many must be in their intervals, which are to hold nine of ten. */
-#define INSIDE_LEAST 6
+#define UNKNOWN_PART 20u     /* nearly all is known well: fewer than one launch in so many is not */
+#define UNKNOWN_FEW 4u       /* launches that are no reason to measure */
+/* Intervals are to hold nine measured durations of ten. Of at least four, three in four have to be inside. */
+#define HISTORY 8u /* measured durations */
+#define MEASURED_LEAST 4u
+#define OUTSIDE_PART 4u
+#define OUTSIDE_CHANGED 5  /* of eight: by chance one in a hundred times even where intervals hold eight of ten only */
+#define TRIES 32u          /* measurements; what is not known well after so many does not get better by more */
+#define RECOVERY 8u        /* measurements while intervals hold that make up for one of those */
+#define OUTSIDE_FIRST 0.1f /* share of measured durations, before it is known */
+#define OUTSIDE_RATE 0.25f /* of the newest window in what is the rule */
+#define OUTSIDE_MORE 0.15f /* share above the rule that is a change; and so many standard deviations: */
+#define OUTSIDE_DEVIATIONS 3
+#define JUDGED_LEAST 8u /* measured durations */
+
+struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches)
+{
+	return (struct kc__window){
+	    .since_ns = now_ns,
+	    .launches = launches,
+	    .cycle_ns = now_ns,
+	    .cycle_launches = launches,
+	    .outside = OUTSIDE_FIRST,
+	    .learning = true,
+	};
+}
 
 static bool begin_state(struct kc__window *window, const struct kc__window_view *view, enum kc__window_state state)
 {
@@ -20,9 +54,87 @@ static bool begin_state(struct kc__window *window, const struct kc__window_view 
 	return true;
 }
 
-static bool much_is_unknown(const struct kc__window *window, const struct kc__window_view *view)
+static bool much_is_unknown(const struct kc__window_view *view, uint64_t launches, int64_t ns)
 {
-	return (uint64_t)view->unknown * UNKNOWN_PART > view->launches - window->launches;
+	return view->unknown > UNKNOWN_FEW &&
+	       ((uint64_t)view->unknown * UNKNOWN_PART > launches || view->unknown_ns > (uint64_t)ns / UNKNOWN_PART);
+}
+
+/* Not only of a moment's launches or time, but of those of a whole rest. */
+static bool much_is_new(const struct kc__window *window, const struct kc__window_view *view)
+{
+	uint64_t launches = view->launches - window->launches;
+
+	return much_is_unknown(view, launches > window->rest ? launches : window->rest, REST_NS);
+}
+
+/* More is outside than chance explains. */
+static bool much_has_changed(const struct kc__window *window, const struct kc__window_view *view)
+{
+	float n = (float)view->measured, rule = window->outside;
+
+	return view->measured >= JUDGED_LEAST &&
+	       (float)view->outside > n * (rule + OUTSIDE_MORE) + OUTSIDE_DEVIATIONS * sqrtf(n * rule * (1 - rule));
+}
+
+static bool begin_window(struct kc__window *window, const struct kc__window_view *view, bool learning)
+{
+	window->learning = learning;
+	if (window->state == KC__RESTING)
+		window->rested = view->launches - window->launches;
+	if (!learning && view->measured >= JUDGED_LEAST)
+		window->outside += OUTSIDE_RATE * ((float)view->outside / (float)view->measured - window->outside);
+	return begin_state(window, view, KC__MEASURING);
+}
+
+static bool begin_rest(struct kc__window *window, const struct kc__window_view *view)
+{
+	double ns = (double)(view->now_ns - window->cycle_ns),
+	       launches = (double)(view->launches - window->cycle_launches);
+	double part = REST_SHORTEST + 2 * (1 - REST_SHORTEST) * ldexp(++window->turn * TURN, -32);
+
+	window->rest = (uint64_t)(ns > 0 ? launches / ns * REST_NS * part : 0);
+	if (window->rest < WINDOW_PART * window->last)
+		window->rest = WINDOW_PART * window->last;
+	window->cycle_ns = view->now_ns;
+	window->cycle_launches = view->launches;
+	return begin_state(window, view, KC__RESTING);
+}
+
+static bool measured_enough(const struct kc__window *window, const struct kc__window_view *view)
+{
+	uint64_t launches = view->launches - window->launches, part = window->rested / WINDOW_PART;
+
+	return view->now_ns - window->since_ns >= WINDOW_NS || launches >= (part > WINDOW_LEAST ? part : WINDOW_LEAST);
+}
+
+static bool rested_enough(const struct kc__window *window, const struct kc__window_view *view)
+{
+	int64_t ns = view->now_ns - window->since_ns;
+
+	return ns >= REST_MOST_NS || (ns >= REST_LEAST_NS && view->launches - window->launches >= window->rest);
+}
+
+static bool step_learning(struct kc__window *window, const struct kc__window_view *view)
+{
+	uint64_t launches = view->launches - window->launches;
+
+	if (view->now_ns - window->since_ns < LEARNING_NS)
+		return false;
+	/* Where nothing was launched, measuring costs nothing. */
+	if (!launches || much_is_unknown(view, launches, LEARNING_NS) || much_has_changed(window, view))
+		return begin_state(window, view, KC__MEASURING);
+	return begin_state(window, view, KC__DRAINING);
+}
+
+static bool step_window(struct kc__window *window, const struct kc__window_view *view)
+{
+	if (much_is_new(window, view) || much_has_changed(window, view))
+		return begin_window(window, view, true);
+	if (!measured_enough(window, view) || view->launches == window->launches)
+		return false;
+	window->last = view->launches - window->launches;
+	return begin_state(window, view, KC__DRAINING);
 }
 
 bool kc__window_step(struct kc__window *window, const struct kc__window_view *view)
@@ -31,23 +143,44 @@ bool kc__window_step(struct kc__window *window, const struct kc__window_view *vi
 
 	switch (window->state) {
 	case KC__MEASURING:
-		if (ns < WINDOW_NS)
-			return false;
-		/* Where nothing was launched, measuring costs nothing. */
-		if (view->launches == window->launches || much_is_unknown(window, view))
-			return begin_state(window, view, KC__MEASURING);
-		return begin_state(window, view, KC__DRAINING);
+		return window->learning ? step_learning(window, view) : step_window(window, view);
 	case KC__DRAINING:
-		return (ns >= DRAIN_NS || (ns >= SETTLE_NS && !view->awaiting)) &&
-		       begin_state(window, view, KC__RESTING);
+		return (ns >= DRAIN_NS || (ns >= SETTLE_NS && !view->awaiting)) && begin_rest(window, view);
 	case KC__RESTING:
-		return (ns >= REST_NS || (view->unknown > UNKNOWN_FEW && much_is_unknown(window, view))) &&
-		       begin_state(window, view, KC__MEASURING);
+		if (much_has_changed(window, view))
+			return begin_window(window, view, true);
+		/* What is new may be known well by the end of a window. */
+		return (rested_enough(window, view) || much_is_new(window, view)) && begin_window(window, view, false);
 	}
 	return false;
 }
 
-bool kc__window_known_well(uint8_t inside)
+static bool is_known_well(const struct kc__familiar *familiar, unsigned outside)
 {
-	return __builtin_popcount(inside) >= INSIDE_LEAST;
+	if (familiar->known_well)
+		return outside < OUTSIDE_CHANGED;
+	return familiar->measured >= MEASURED_LEAST &&
+	       (outside * OUTSIDE_PART <= familiar->measured || familiar->tried >= TRIES);
+}
+
+/* What is measured in vain counts, so that a kernel that varies without a rule is not measured all the time. */
+bool kc__window_learn(struct kc__familiar *familiar, bool inside)
+{
+	unsigned outside;
+
+	familiar->outside = (uint8_t)(familiar->outside << 1 | !inside);
+	if (familiar->measured < HISTORY)
+		familiar->measured++;
+	outside = (unsigned)__builtin_popcount(familiar->outside);
+	familiar->known_well = is_known_well(familiar, outside);
+	if (!familiar->known_well && familiar->tried < TRIES)
+		familiar->tried++;
+	else if (outside * OUTSIDE_PART < familiar->measured && familiar->tried && !(++familiar->held % RECOVERY))
+		familiar->tried--;
+	return familiar->known_well;
+}
+
+bool kc__window_changes(struct kc__familiar *familiar, bool inside)
+{
+	return !kc__window_learn(familiar, inside) && familiar->measured == HISTORY;
 }

@@ -10,7 +10,14 @@
 
 static struct kc__window_view view(int64_t ms, uint64_t launches, uint32_t unknown, bool awaiting)
 {
-	return (struct kc__window_view){ms * MS, launches, unknown, awaiting};
+	return (struct kc__window_view){
+	    .now_ns = ms * MS, .launches = launches, .unknown = unknown, .awaiting = awaiting};
+}
+
+static struct kc__window_view judged(int64_t ms, uint64_t launches, uint32_t measured, uint32_t outside)
+{
+	return (struct kc__window_view){
+	    .now_ns = ms * MS, .launches = launches, .measured = measured, .outside = outside};
 }
 
 static void step(struct kc__window *window, struct kc__window_view seen, bool changes, enum kc__window_state state)
@@ -19,82 +26,276 @@ static void step(struct kc__window *window, struct kc__window_view seen, bool ch
 	assert_int_equal(window->state, state);
 }
 
-/* A window is 80 ms. Of a hundred launches, five that are not known well are a twentieth. */
-static void test_measures_while_much_is_unknown(void **state)
+static struct kc__window in_state(enum kc__window_state state, uint64_t rest)
 {
-	struct kc__window window = {0};
+	struct kc__window window = kc__window_begin(0, 0);
+
+	window.state = state;
+	window.learning = false;
+	window.rest = window.rested = rest;
+	return window;
+}
+
+/* Half a second. Of a hundred launches, five that are not known well are a twentieth. */
+static void test_measures_all_while_much_is_unknown(void **state)
+{
+	struct kc__window window = kc__window_begin(0, 0);
 
 	(void)state;
-	step(&window, view(79, 100, 0, true), false, KC__MEASURING);
-	step(&window, view(80, 100, 6, true), true, KC__MEASURING);
-	step(&window, view(159, 200, 0, true), false, KC__MEASURING);
-	step(&window, view(160, 200, 5, true), true, KC__DRAINING);
+	step(&window, view(499, 100, 0, true), false, KC__MEASURING);
+	step(&window, view(500, 100, 6, true), true, KC__MEASURING);
+	step(&window, view(999, 200, 0, true), false, KC__MEASURING);
+	step(&window, view(1000, 200, 5, true), true, KC__DRAINING);
 }
 
 static void test_measures_while_nothing_is_launched(void **state)
 {
-	struct kc__window window = {0};
+	struct kc__window window = kc__window_begin(0, 0);
 
 	(void)state;
-	step(&window, view(100, 0, 0, false), true, KC__MEASURING);
-	step(&window, view(200, 0, 0, false), true, KC__MEASURING);
-	step(&window, view(300, 20, 0, true), true, KC__DRAINING);
+	step(&window, view(600, 0, 0, false), true, KC__MEASURING);
+	step(&window, view(1200, 0, 0, false), true, KC__MEASURING);
+	step(&window, view(1700, 20, 0, true), true, KC__DRAINING);
+	window = in_state(KC__MEASURING, 1000);
+	step(&window, view(700, 0, 0, false), false, KC__MEASURING);
+	step(&window, view(701, 1, 0, true), true, KC__DRAINING);
 }
 
 static void test_rests_when_all_that_is_awaited_has_come(void **state)
 {
-	struct kc__window window = {.state = KC__DRAINING};
+	struct kc__window window = in_state(KC__DRAINING, 0);
 
 	(void)state;
 	step(&window, view(19, 0, 0, false), false, KC__DRAINING); /* a call may be under way */
 	step(&window, view(20, 0, 0, true), false, KC__DRAINING);
 	step(&window, view(21, 0, 0, false), true, KC__RESTING);
-	window = (struct kc__window){.state = KC__DRAINING};
+	window = in_state(KC__DRAINING, 0);
 	step(&window, view(499, 0, 0, true), false, KC__DRAINING);
 	step(&window, view(500, 0, 0, true), true, KC__RESTING); /* a record that does not come holds up nothing */
 }
 
-static void test_measures_again_a_second_later(void **state)
+/* 50 ms, or an eighth of the launches of the rest before it, but not fewer than 64. */
+static void test_a_window_is_short(void **state)
 {
-	struct kc__window window = {.state = KC__RESTING};
+	struct kc__window window = in_state(KC__MEASURING, 1000);
 
 	(void)state;
-	step(&window, view(919, 1000, 0, false), false, KC__RESTING);
-	step(&window, view(920, 1000, 0, false), true, KC__MEASURING);
-	assert_int_equal(window.since_ns, 920 * MS);
-	assert_int_equal(window.launches, 1000);
+	step(&window, view(10, 124, 0, true), false, KC__MEASURING);
+	step(&window, view(11, 125, 0, true), true, KC__DRAINING);
+	window = in_state(KC__MEASURING, 1000);
+	step(&window, view(49, 124, 0, true), false, KC__MEASURING);
+	step(&window, view(50, 124, 0, true), true, KC__DRAINING);
+	window = in_state(KC__MEASURING, 100);
+	step(&window, view(5, 63, 0, true), false, KC__MEASURING);
+	step(&window, view(6, 64, 0, true), true, KC__DRAINING);
 }
 
+/* 520 launches in 520 ms. The first rest lasts for 0.6 + 0.8 * 0.618 times 550 ms, which is 601.9 launches at this
+ * rate; but at least 200 and at most 900 ms. */
+static void test_a_rest_is_counted_in_launches(void **state)
+{
+	struct kc__window window = kc__window_begin(0, 0), same;
+
+	(void)state;
+	step(&window, view(500, 500, 0, true), true, KC__DRAINING);
+	step(&window, view(520, 520, 0, false), true, KC__RESTING);
+	same = window;
+	step(&window, view(520 + 300, 520 + 600, 0, false), false, KC__RESTING);
+	step(&window, view(520 + 301, 520 + 602, 0, false), true, KC__MEASURING);
+	assert_int_equal(window.since_ns, 821 * MS);
+	assert_int_equal(window.launches, 1122);
+	window = same;
+	step(&window, view(520 + 199, 520 + 602, 0, false), false, KC__RESTING);
+	step(&window, view(520 + 200, 520 + 602, 0, false), true, KC__MEASURING);
+	window = same;
+	step(&window, view(520 + 899, 520 + 10, 0, false), false, KC__RESTING);
+	step(&window, view(520 + 900, 520 + 10, 0, false), true, KC__MEASURING);
+}
+
+/* A window that took longer is followed by a longer rest: eight times as many launches. */
+static void test_a_long_window_is_made_up_for(void **state)
+{
+	struct kc__window window = in_state(KC__MEASURING, 100);
+
+	(void)state;
+	step(&window, view(100, 500, 0, true), true, KC__DRAINING);
+	step(&window, view(120, 500, 0, false), true, KC__RESTING);
+	step(&window, view(520, 4499, 0, false), false, KC__RESTING);
+	step(&window, view(521, 4500, 0, false), true, KC__MEASURING);
+}
+
+/* A twentieth of the launches that a rest has: first for a window, then until it is known well. */
 static void test_measures_again_at_once_where_much_is_new(void **state)
 {
-	struct kc__window window = {.state = KC__RESTING};
+	struct kc__window window = in_state(KC__RESTING, 0);
 
 	(void)state;
 	step(&window, view(5, 4, 4, false), false, KC__RESTING); /* a few launches are no reason */
 	step(&window, view(6, 100, 5, false), false, KC__RESTING);
 	step(&window, view(7, 100, 6, false), true, KC__MEASURING);
+	assert_false(window.learning);
+	window = in_state(KC__RESTING, 1000);
+	step(&window, view(6, 60, 50, false), false, KC__RESTING);
+	step(&window, view(7, 60, 51, false), true, KC__MEASURING);
+	assert_false(window.learning);
+	step(&window, view(17, 120, 50, false), false, KC__MEASURING);
+	step(&window, view(18, 120, 51, false), true, KC__MEASURING);
+	assert_true(window.learning);
 }
 
-/* Intervals are to hold nine of ten: two misses in eight happen by chance (19 %), three seldom (4 %). */
+/* Few launches may take much of the time: a twentieth of a rest's 550 ms are 27.5. */
+static void test_measures_again_where_what_takes_long_is_new(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 1000);
+	struct kc__window_view seen = view(100, 500, 5, false);
+
+	(void)state;
+	seen.unknown_ns = 27500000;
+	step(&window, seen, false, KC__RESTING);
+	seen.unknown_ns++;
+	step(&window, seen, true, KC__MEASURING);
+}
+
+/* A tenth is outside by the rule. Of eight, 0.8 by the rule, 1.2 more and 3 * 0.85 by chance are 4.5; of a hundred,
+ * 10, 15 and 3 * 3 are 34. */
+static void test_measures_all_where_much_has_changed(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 1000);
+
+	(void)state;
+	step(&window, judged(5, 10, 7, 7), false, KC__RESTING); /* too few to tell */
+	step(&window, judged(6, 10, 8, 4), false, KC__RESTING);
+	step(&window, judged(7, 10, 8, 5), true, KC__MEASURING);
+	assert_true(window.learning);
+	step(&window, judged(507, 1010, 100, 36), true, KC__MEASURING);
+	step(&window, judged(1007, 2010, 100, 32), true, KC__DRAINING);
+	window = in_state(KC__MEASURING, 1000);
+	step(&window, judged(7, 10, 8, 5), true, KC__MEASURING);
+	assert_true(window.learning);
+}
+
+/* A quarter of the difference: 0.1 + (0.3 - 0.1) / 4. */
+static void test_what_is_the_rule_is_learned(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 100);
+
+	(void)state;
+	step(&window, judged(900, 100, 100, 30), true, KC__MEASURING);
+	assert_float_equal(window.outside, 0.15, 1e-6);
+}
+
+/* A program of equal steps, 1,000 launches per second, for a minute: windows begin in each fifth of the step, and
+ * measure a twelfth of its launches. */
+static void test_windows_meet_all_of_a_step(void **state)
+{
+	static const int64_t steps_ms[] = {100, 200, 300, 500, 600, 620, 1000, 1200};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(steps_ms) / sizeof(*steps_ms); i++) {
+		struct kc__window window = kc__window_begin(0, 0);
+		unsigned begun[5] = {0}, measured = 0;
+
+		for (int64_t ms = 0; ms < 60000; ms += 5) {
+			struct kc__window_view seen = view(ms, (uint64_t)ms, 0, false);
+
+			if (kc__window_step(&window, &seen) && window.state == KC__MEASURING)
+				begun[ms % steps_ms[i] * 5 / steps_ms[i]]++;
+			measured += window.state == KC__MEASURING ? 5 : 0;
+		}
+		for (int fifth = 0; fifth < 5; fifth++)
+			assert_in_range(begun[fifth], 10, 40);
+		assert_in_range(measured, 60000 / 14, 60000 / 10);
+	}
+}
+
+static bool learn(struct kc__familiar *familiar, const char *durations)
+{
+	bool known_well = false;
+
+	for (; *durations; durations++)
+		known_well = kc__window_learn(familiar, *durations == 'i');
+	return known_well;
+}
+
+static bool known_after(const char *durations)
+{
+	struct kc__familiar familiar = {0};
+
+	return learn(&familiar, durations);
+}
+
+/* i: inside its interval, o: outside. */
 static void test_what_is_known_well(void **state)
 {
 	(void)state;
-	assert_false(kc__window_known_well(0));
-	assert_false(kc__window_known_well(0x1f));
-	assert_true(kc__window_known_well(0x3f));
-	assert_true(kc__window_known_well(0xf9));
-	assert_false(kc__window_known_well(0xf8));
+	assert_false(known_after("iii"));
+	assert_true(known_after("iiii"));
+	assert_true(known_after("oiii"));
+	assert_false(known_after("ooii"));
+	assert_false(known_after("ooiiiii"));
+	assert_true(known_after("ooiiiiii")); /* two of eight */
+	assert_false(known_after("oooiiiii"));
+}
+
+/* Four of eight may be outside by chance, five are a change. */
+static void test_what_changes_is_not_known_well(void **state)
+{
+	(void)state;
+	assert_true(known_after("iiiiiiiioooo"));
+	assert_false(known_after("iiiiiiiiooooo"));
+	assert_false(known_after("iiiiiiiiooooo" /* three of eight */ "iiiii"));
+	assert_true(known_after("iiiiiiiiooooo" /* two of eight */ "iiiiii"));
+}
+
+/* Of launches of any shape, once there are eight. */
+static void test_a_kernel_changes(void **state)
+{
+	struct kc__familiar familiar = {0};
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		assert_false(kc__window_changes(&familiar, i >= 2));
+	for (int i = 0; i < 8; i++)
+		assert_false(kc__window_changes(&familiar, true));
+	for (int i = 0; i < 4; i++)
+		assert_false(kc__window_changes(&familiar, false));
+	assert_true(kc__window_changes(&familiar, false));
+}
+
+static void test_what_varies_without_a_rule_is_not_measured_for_ever(void **state)
+{
+	struct kc__familiar familiar = {0};
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		assert_false(learn(&familiar, "oi"));
+	assert_true(learn(&familiar, "o"));
+	for (int i = 0; i < 100; i++) /* at times a change, for one launch */
+		assert_true(learn(&familiar, "o") || learn(&familiar, "o"));
+	for (int i = 0; i < 64; i++) /* it has become regular: a change is one again */
+		learn(&familiar, "i");
+	assert_false(learn(&familiar, "ooooo"));
+	assert_false(learn(&familiar, "o"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_measures_while_much_is_unknown),
+	    cmocka_unit_test(test_measures_all_while_much_is_unknown),
 	    cmocka_unit_test(test_measures_while_nothing_is_launched),
 	    cmocka_unit_test(test_rests_when_all_that_is_awaited_has_come),
-	    cmocka_unit_test(test_measures_again_a_second_later),
+	    cmocka_unit_test(test_a_window_is_short),
+	    cmocka_unit_test(test_a_rest_is_counted_in_launches),
+	    cmocka_unit_test(test_a_long_window_is_made_up_for),
 	    cmocka_unit_test(test_measures_again_at_once_where_much_is_new),
+	    cmocka_unit_test(test_measures_again_where_what_takes_long_is_new),
+	    cmocka_unit_test(test_measures_all_where_much_has_changed),
+	    cmocka_unit_test(test_what_is_the_rule_is_learned),
+	    cmocka_unit_test(test_windows_meet_all_of_a_step),
 	    cmocka_unit_test(test_what_is_known_well),
+	    cmocka_unit_test(test_what_changes_is_not_known_well),
+	    cmocka_unit_test(test_a_kernel_changes),
+	    cmocka_unit_test(test_what_varies_without_a_rule_is_not_measured_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,9 @@ struct span {
 static struct {
 	struct kc__window window;
 	struct span last, before;
-	struct span off;    /* CUPTI was, the last time: there are no records of launches made meanwhile */
-	uint64_t end;       /* of the slots of launches that are to be measured; while draining */
+	struct span off;            /* CUPTI was, the last time: there are no records of launches made meanwhile */
+	uint64_t end;               /* of the slots of launches that are to be measured; while draining */
+	uint32_t measured, outside; /* struct kc__window_view */
 	uint64_t passed[2]; /* transfers, kernels for which records may come though they were not to be measured */
 } windows;
 
@@ -25,7 +26,9 @@ void kc__windows_begin(void)
 	kc__shim.adaptive = kc__shim.options.measure == KC_MEASURE_ADAPTIVE && !atomic_load(&kc__shim.unmeasured);
 	atomic_store(&kc__shim.resting, KC_MEASURED);
 	atomic_store(&kc__shim.not_known_well, 0);
-	windows.window = (struct kc__window){.since_ns = now_ns};
+	atomic_store(&kc__shim.not_known_well_ns, 0);
+	windows.window = kc__window_begin(now_ns, 0);
+	windows.measured = windows.outside = 0;
 	windows.last = windows.before = (struct span){now_ns - LEAD_NS, INT64_MAX};
 	windows.off = (struct span){0};
 	windows.passed[0] = windows.passed[1] = 0;
@@ -51,6 +54,9 @@ static void act(enum kc__window_state from, int64_t now_ns)
 	enum kc__window_state to = windows.window.state;
 
 	atomic_store(&kc__shim.not_known_well, 0);
+	atomic_store(&kc__shim.not_known_well_ns, 0);
+	if (to == KC__MEASURING)
+		windows.measured = windows.outside = 0;
 	if (to == KC__DRAINING) {
 		windows.last.ended_ns = now_ns;
 		atomic_store(&kc__shim.resting, KC_KNOWN_WELL);
@@ -69,7 +75,8 @@ static void stop(int64_t now_ns)
 {
 	if (windows.window.state != KC__MEASURING)
 		begin_window(now_ns);
-	windows.window = (struct kc__window){.since_ns = now_ns, .launches = kc_journal_claimed(kc__shim.journal)};
+	windows.window = kc__window_begin(now_ns, kc_journal_claimed(kc__shim.journal));
+	windows.measured = windows.outside = 0;
 }
 
 void kc__windows_step(int64_t now_ns, const struct kc__join *join)
@@ -78,7 +85,10 @@ void kc__windows_step(int64_t now_ns, const struct kc__join *join)
 	    .now_ns = now_ns,
 	    .launches = kc_journal_claimed(kc__shim.journal),
 	    .unknown = atomic_load(&kc__shim.not_known_well),
+	    .unknown_ns = atomic_load(&kc__shim.not_known_well_ns),
 	    .awaiting = kc__join_awaits(join, windows.end),
+	    .measured = windows.measured,
+	    .outside = windows.outside,
 	};
 	enum kc__window_state from = windows.window.state;
 
@@ -115,8 +125,13 @@ bool kc__windows_explain(bool is_kernel)
 
 void kc__windows_measured(struct kc__variant *variant, bool inside)
 {
-	variant->inside = (uint8_t)(variant->inside << 1 | inside);
-	atomic_store_explicit(&variant->known_well, kc__window_known_well(variant->inside), memory_order_relaxed);
+	if (atomic_load_explicit(&variant->known_well, memory_order_relaxed)) {
+		windows.measured++;
+		windows.outside += !inside;
+		atomic_store_explicit(&variant->kernel->has_changed,
+				      kc__window_changes(&variant->kernel->familiar, inside), memory_order_relaxed);
+	}
+	atomic_store_explicit(&variant->known_well, kc__window_learn(&variant->familiar, inside), memory_order_relaxed);
 }
 
 /* In one stream kernels do not overlap. */

@@ -2,10 +2,14 @@
  * --measure=adaptive: launches that are known well are measured in windows.
  *
  * CUPTI measures every launch or none. While much of what is launched is not known well, it measures all. Once nearly
- * all of it is known well, it rests, and is switched on for a window now and then, in which a change is found. A
- * launch is known well while the measured durations of launches like it lie in their intervals.
+ * all of it is known well, it rests, and is switched on for a window now and then, in which a change is found: more of
+ * all durations are outside their intervals than as a rule, or most of one kernel's or launch shape's. A launch is
+ * known well while the measured durations of launches like it lie in their intervals; where that does not come about,
+ * for so long as more measuring may help.
  *
- *   measuring --nearly all is known well--> draining --what was launched before is measured--> resting --> measuring
+ *   learning --nearly all is known well--> draining --what was launched before is measured--> resting
+ *      ^                                      ^                                                  |
+ *      '---much is new or has changed--- window <---what is new, or in any case after a while----'
  *
  * From draining on, launches are recorded as KC_KNOWN_WELL and not as measured, and predicted as ever. So no kernel
  * that is to be measured runs while CUPTI is switched: it would get a wrong end
@@ -29,6 +33,12 @@ void kc__windows_measured(struct kc__variant *variant, bool inside);
 /* Worker: whether a kernel that overlapped no measured one may have overlapped one that was not. */
 bool kc__windows_unclear(const struct kc_launch *launch);
 
+static inline bool kc__windows_knows_well(const struct kc__variant *variant)
+{
+	return atomic_load_explicit(&variant->known_well, memory_order_relaxed) &&
+	       !atomic_load_explicit(&variant->kernel->has_changed, memory_order_relaxed);
+}
+
 /* Launch path, before a prediction: a launch that will not be measured is not awaited either. */
 static inline void kc__windows_meet(struct kc__variant *variant, const struct kc_launch *launch,
 				    struct kc_prediction_request *request)
@@ -36,8 +46,10 @@ static inline void kc__windows_meet(struct kc__variant *variant, const struct kc
 	if (!kc__shim.adaptive)
 		return;
 	request->outstanding = launch->unmeasured == KC_KNOWN_WELL ? NULL : &variant->engine.outstanding;
-	if (!atomic_load_explicit(&variant->known_well, memory_order_relaxed))
-		atomic_fetch_add_explicit(&kc__shim.not_known_well, 1, memory_order_relaxed);
+	if (kc__windows_knows_well(variant))
+		return;
+	atomic_fetch_add_explicit(&kc__shim.not_known_well, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&kc__shim.not_known_well_ns, (uint64_t)request->solo.ns, memory_order_relaxed);
 }
 
 #endif
