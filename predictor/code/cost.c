@@ -219,6 +219,11 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	if (of[KC_TALLY_LANE_SLOTS] > 0)
 		counts->unsure_share = of[KC_TALLY_UNSURE_SLOTS] / of[KC_TALLY_LANE_SLOTS];
 	counts->longest_warp = longest_warp(e, tally);
+	counts->chain_cycles = of[KC_TALLY_CHAIN_CYCLES] / threads;
+	counts->chain_far = of[KC_TALLY_CHAIN_FAR] / threads;
+	counts->chain_near = of[KC_TALLY_CHAIN_NEAR] / threads;
+	counts->contended = of[KC_TALLY_CONTENDED] / threads;
+	counts->wide_conversions = of[KC_TALLY_WIDE_CONVERSIONS] / threads;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;

@@ -67,6 +67,12 @@ struct kc_counts {
 	double unsure_share; /* of those instructions, which it depends on an unknown branch to execute */
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
+	/* Of what a warp executes, instructions that wait for each other, block by block (formula/chain.c), on average
+	 * over the warps: cycles of arithmetic, loads from global memory, and from memory of the SM. 0: not known. */
+	double chain_cycles, chain_far, chain_near;
+	/* Averages per thread: of atomics on shared memory those on floating-point numbers, where all threads of a
+	 * block change one word; and of conversions those from and to types of 64 bits. */
+	double contended, wide_conversions;
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
 	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
 	 * or not known. */

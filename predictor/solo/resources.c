@@ -24,14 +24,19 @@
 #define UNKNOWN_SHARE 0.5
 #define UNKNOWN_SECTOR_SHARE 0.25
 
+/* Of an SM's L1: half of the smallest, 128 KiB of 8.6 (white paper), as shared memory is taken from it. */
+#define L1_KEPT_BYTES 65536.0
+
 /* Cycles. L1, shared memory, L2, device memory: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  * Architecture via Microbenchmarking" (2024), A100; H100 and RTX 4090 are within a sixth of it. Arithmetic: Jia et al.,
  * "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (2018). A barrier: chosen on the launches above,
- * where 0 and 60 serve nearly as well. */
+ * where 0 and 60 serve nearly as well. Device memory of 9.0: 282 ns, as `kerncast calibrate` measured on an H100
+ * (cuda_tests/results), at 1,980 MHz. */
 #define L1_CYCLES 38.0
 #define SHARED_CYCLES 29.0
 #define L2_CYCLES 262.0
 #define DEVICE_MEMORY_CYCLES 466.0
+#define DEVICE_MEMORY_CYCLES_9 558.0
 #define ARITHMETIC_CYCLES 4.0
 #define BARRIER_CYCLES 30.0
 
@@ -45,6 +50,10 @@
 #define ATOMICS_PER_CYCLE 64.0
 #define ATOMICS_PER_CYCLE_SAME 1.0
 #define SHARED_ATOMIC_CYCLES 2.0
+
+/* One thread after the other loads a word of shared memory, adds to it and exchanges it if it is still the same: two
+ * accesses, and three instructions that wait for each other. */
+#define CONTENDED_CYCLES (2 * SHARED_CYCLES + 3 * ARITHMETIC_CYCLES)
 
 /* For an SM to start a warp of a block: 1,687,500 blocks of 32 warps that mostly return at once took 6.1 ms on the
  * 68 SMs of an RTX 3080. */
@@ -132,9 +141,32 @@ static struct operations operations_of(const struct kc_work *work, const struct 
 	return o;
 }
 
+/* What the launch can use of the device, in cycles of an SM. */
+struct use {
+	double sms;        /* as many as would be busy all the time */
+	double partitions; /* share of an SM's that have warps */
+	double hz;         /* cycles per ns */
+	uint8_t is_single; /* no SM has more than one block */
+};
+
+static struct use use_of(const struct kc_device *device, const struct kc_work *work)
+{
+	double rounds = ceil((double)work->blocks / device->sm_count); /* blocks of the SM that has most */
+	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
+	double resident = fmin(work->blocks_per_sm, rounds) * warps;
+
+	return (struct use){
+	    .sms = (double)work->blocks / rounds,
+	    .partitions = fmin(resident / PARTITIONS, 1),
+	    .hz = device->clock_khz / 1e6,
+	    .is_single = rounds <= 1,
+	};
+}
+
 /* Bytes of the launch at each level. */
 struct traffic {
-	double l1;     /* sectors of all requests */
+	double l1;          /* sectors of all requests */
+	double load_misses; /* share of the loads that L1 does not have */
 	double missed; /* of these, at most what the threads asked for: next to it lies what the warp accesses next */
 	double l2;     /* of stores all sectors: L1 writes through, as global data is coherent in L2 (PTX ISA, cache
 			  operators) */
@@ -158,7 +190,15 @@ static double distinct(const struct kc_counts *counts, double known, double requ
 	return known > 0 ? known : requested;
 }
 
-static struct traffic traffic_of(const struct kc_counts *counts, const struct operations *o)
+/* Of a launch of at most one block for each SM, what they load stays in L1, if they share it among them. */
+static int fits_in_l1(const struct kc_counts *counts, const struct use *use)
+{
+	double bytes = counts->distinct_loaded_bytes;
+
+	return use->is_single && is_nothing_assumed(counts) && bytes > 0 && bytes / use->sms <= L1_KEPT_BYTES;
+}
+
+static struct traffic traffic_of(const struct kc_counts *counts, const struct operations *o, const struct use *use)
 {
 	const double *n = counts->of;
 	double loaded = counts->threads * n[KC_COUNT_OF_BYTES_LOADED],
@@ -170,6 +210,11 @@ static struct traffic traffic_of(const struct kc_counts *counts, const struct op
 	};
 
 	t.missed = requested > 0 ? fmin(t.l1, requested) : t.l1;
+	t.load_misses = t.l1 > 0 ? t.missed / t.l1 : 1;
+	if (fits_in_l1(counts, use) && loaded > counts->distinct_loaded_bytes) {
+		t.missed = fmin(t.missed, counts->distinct_loaded_bytes + stored);
+		t.load_misses = counts->distinct_loaded_bytes / loaded;
+	}
 	t.l2 = t.device = t.missed;
 	if (t.missed < t.l1 && is_nothing_assumed(counts))
 		t.l2 += stored * (t.l1 / requested - 1);
@@ -187,38 +232,23 @@ static double bytes_of_l1(const struct kc_counts *counts, const struct traffic *
 	return traffic->missed + UNKNOWN_SECTOR_SHARE * (traffic->l1 - traffic->missed);
 }
 
-/* What the launch can use of the device, in cycles of an SM. */
-struct use {
-	double sms;        /* as many as would be busy all the time */
-	double partitions; /* share of an SM's that have warps */
-	double hz;         /* cycles per ns */
-};
-
-static struct use use_of(const struct kc_device *device, const struct kc_work *work)
-{
-	double rounds = ceil((double)work->blocks / device->sm_count); /* blocks of the SM that has most */
-	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
-	double resident = fmin(work->blocks_per_sm, rounds) * warps;
-
-	return (struct use){
-	    .sms = (double)work->blocks / rounds,
-	    .partitions = fmin(resident / PARTITIONS, 1),
-	    .hz = device->clock_khz / 1e6,
-	};
-}
-
 static void time_units(const struct kc_throughput *row, const struct kc_counts *counts, const struct operations *o,
 		       const struct use *use, double ns[])
 {
 	double share = counts->active_share > 0 ? counts->active_share : 1;
 	double lanes = counts->threads / share / (use->sms * use->partitions * use->hz);
+	/* CUDA C++ programming guide, conversions from and to 64-bit types: as fast as others, or as arithmetic of 64
+	 * bits where that is slower. */
+	double wide = fmin(counts->wide_conversions, o->convert);
+	int on_fp64 = row->fp64 < row->convert;
 
 	ns[KC_RESOURCE_ISSUE] = lanes * o->all / fmax(PARTITIONS * KC_WARP_LANES, row->fp32);
 	ns[KC_RESOURCE_FP16] = lanes * o->fp16 / row->fp16;
 	ns[KC_RESOURCE_FP32] = lanes * o->fp32 / row->fp32;
-	ns[KC_RESOURCE_FP64] = lanes * o->fp64 / row->fp64;
+	ns[KC_RESOURCE_FP64] = lanes * (o->fp64 + (on_fp64 ? wide : 0)) / row->fp64;
 	ns[KC_RESOURCE_INTEGER] = lanes * o->integer / row->integer;
-	ns[KC_RESOURCE_SPECIAL] = lanes * (o->special / row->special + o->convert / row->convert);
+	ns[KC_RESOURCE_SPECIAL] =
+	    lanes * (o->special / row->special + (o->convert - (on_fp64 ? wide : 0)) / row->convert);
 	ns[KC_RESOURCE_TENSOR] = lanes * share * o->tensor / (row->tensor > 0 ? row->tensor : row->fp32);
 	ns[KC_RESOURCE_LOAD_STORE] = lanes * o->memory / row->load_store;
 }
@@ -252,22 +282,55 @@ static double waits(double loads, double blocks)
 	return fmax(fmin(loads, fmax(blocks, 1)), loads / LOADS_TOGETHER);
 }
 
-/* The chain of one thread's instructions, as often as waves follow each other. A load takes as long as the level that
- * its bytes come from, on average. */
-static double latency_ns(const struct kc_work *work, const struct kc_counts *counts, const struct operations *o,
-			 const struct traffic *traffic, const struct use *use)
+/* For which a warp's instructions keep the units of its part of an SM, and its issue slots. */
+static double warp_cycles(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
+			  const struct operations *o)
+{
+	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
+	double threads = work->threads_per_block / warps / (counts->active_share > 0 ? counts->active_share : 1);
+
+	return threads * PARTITIONS *
+		   (o->fp16 / row->fp16 + o->fp32 / row->fp32 + o->fp64 / row->fp64 + o->integer / row->integer +
+		    o->special / row->special + o->convert / row->convert + o->memory / row->load_store) +
+	       threads / KC_WARP_LANES * o->all;
+}
+
+/* How long a load from global memory takes, as the level that its bytes come from does, on average. */
+static double load_cycles(const struct kc_throughput *row, const struct traffic *traffic)
+{
+	double device_memory = row->cc_major >= 9 ? DEVICE_MEMORY_CYCLES_9 : DEVICE_MEMORY_CYCLES;
+	double past_l1 = traffic->load_misses;
+	double past_l2 = fmin(traffic->l1 > 0 ? traffic->device / traffic->l1 : 1, past_l1);
+
+	return L1_CYCLES + past_l1 * (L2_CYCLES - L1_CYCLES) + past_l2 * (device_memory - L2_CYCLES);
+}
+
+/* A warp by itself: what waits for each other, while its units execute all. Where chains are not known, each
+ * instruction waits for the one before. */
+static double warp_by_itself_cycles(const struct kc_throughput *row, const struct kc_work *work,
+				    const struct kc_counts *counts, const struct operations *o, double load)
 {
 	const double *n = counts->of;
 	/* Of basic blocks that it executes: of its branches the last one is the return. */
 	double blocks = n[KC_COUNT_OF_CONTROL] - 1, barriers = n[KC_COUNT_OF_BARRIERS];
 	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
-	double past_l1 = traffic->l1 > 0 ? traffic->missed / traffic->l1 : 1;
-	double past_l2 = traffic->l1 > 0 ? traffic->device / traffic->l1 : 1;
-	double load = L1_CYCLES + past_l1 * (L2_CYCLES - L1_CYCLES) + past_l2 * (DEVICE_MEMORY_CYCLES - L2_CYCLES);
-	double chain = ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
-		       SHARED_CYCLES * waits(near, fmax(blocks, barriers)) + BARRIER_CYCLES * barriers;
 
-	return chain * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
+	if (counts->chain_cycles > 0)
+		return hypot(counts->chain_cycles + load * counts->chain_far + SHARED_CYCLES * counts->chain_near +
+				 BARRIER_CYCLES * barriers,
+			     warp_cycles(row, work, counts, o));
+	return ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
+	       SHARED_CYCLES * waits(near, fmax(blocks, barriers)) + BARRIER_CYCLES * barriers;
+}
+
+/* The chain of a warp's instructions, as often as waves follow each other. */
+static double latency_ns(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
+			 const struct operations *o, const struct traffic *traffic, const struct use *use)
+{
+	double cycles = warp_by_itself_cycles(row, work, counts, o, load_cycles(row, traffic)) +
+			counts->contended * work->threads_per_block * CONTENDED_CYCLES;
+
+	return cycles * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
 }
 
 /* Shared memory and L1 are one memory, which takes its accesses one after another from the load and store units. */
@@ -333,7 +396,7 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 {
 	const struct kc_throughput *row = kc_throughput(device->cc_major, device->cc_minor);
 	struct operations o = operations_of(work, counts);
-	struct traffic traffic = traffic_of(counts, &o);
+	struct traffic traffic;
 	struct use use;
 
 	*times = (struct kc_resource_times){.floor_ns = kc_resource_floor_ns(device)};
@@ -342,12 +405,13 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 	    !(counts->threads * (o.all + o.tensor) > 0) || !isfinite(counts->threads * (o.all + o.tensor)))
 		return -ENODATA;
 	use = use_of(device, work);
+	traffic = traffic_of(counts, &o, &use);
 	time_units(row, counts, &o, &use, times->ns);
 	time_memory(reached_bytes_per_s(device), row, counts, &traffic, &use, times->ns);
 	times->ns[KC_RESOURCE_ATOMICS] = atomics_ns(counts, &use);
 	times->ns[KC_RESOURCE_BLOCKS] = WARP_START_CYCLES * (double)work->blocks *
 					ceil((double)work->threads_per_block / KC_WARP_LANES) / (use.sms * use.hz);
-	times->ns[KC_RESOURCE_LATENCY] = latency_ns(work, counts, &o, &traffic, &use);
+	times->ns[KC_RESOURCE_LATENCY] = latency_ns(row, work, counts, &o, &traffic, &use);
 	join(times);
 	return 0;
 }

@@ -100,6 +100,59 @@ static void divisions(void **state)
 	assert_float_equal(t.ns[KC_RESOURCE_ISSUE], 25600 * 44 / 128.0, 1e-6);
 }
 
+/* 4 of 6 conversions of 64 bits: as fast as FP64 on 8.6, as the others on 9.0 (programming guide). */
+static void conversions_of_64_bits(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(CONVERT, 6)}, .wide_conversions = 4};
+	struct kc_resource_times t = times_of(1000, 256, counts),
+				 other = times_on(kc_device_builtin("h200"), 132, 256, counts);
+
+	(void)state;
+	assert_float_equal(t.ns[KC_RESOURCE_FP64], 25600 * 4 / 2.0, 1e-6);
+	assert_float_equal(t.ns[KC_RESOURCE_SPECIAL], 25600 * 2 / 16.0, 1e-6);
+	assert_float_equal(other.ns[KC_RESOURCE_FP64], 0, 0);
+	assert_float_equal(other.ns[KC_RESOURCE_SPECIAL], 256 * 6 / 16.0 / 1.98, 1e-3);
+}
+
+/* One warp: 100 cycles of arithmetic, two loads from device memory of 466 cycles and three from shared memory of 29
+ * wait for each other; its FMA takes a cycle of the units and one to issue. */
+static void a_known_chain(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1)}, .chain_cycles = 100, .chain_far = 2, .chain_near = 3};
+
+	(void)state;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(100 + 2 * 466 + 3 * 29, 2), 1e-6);
+	counts.of[KC_COUNT_OF_FMA] = 1000; /* of which all but one wait for none */
+	counts.chain_cycles = 4;
+	counts.chain_far = counts.chain_near = 0;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4, 2000), 1e-6);
+}
+
+/* 256 threads add to one word after the other: two accesses of 29 cycles and three instructions of 4. */
+static void threads_change_one_word_in_turn(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1)}, .chain_cycles = 4, .contended = 1};
+	double alone = hypot(4, 2);
+
+	(void)state;
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_LATENCY], alone + 256 * 70, 1e-6);
+	assert_float_equal(times_of(10, 256, counts).ns[KC_RESOURCE_LATENCY], alone + 256 * 70, 1e-6);
+}
+
+/* A block loads the same 1,024 bytes a hundred times: from L2 only once, if it has its SM for itself. */
+static void bytes_stay_in_l1(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(LD_GLOBAL, 100), COUNT(BYTES_LOADED, 400), COUNT(SECTORS, 12.5)},
+				   .distinct_loaded_bytes = 1024,
+				   .exact = 1};
+
+	(void)state;
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 1024 / 32.0, 1e-6);
+	assert_float_equal(times_of(20, 256, counts).ns[KC_RESOURCE_L2], 20 * 102400 / 32.0 / 10, 1e-6);
+	counts.distinct_loaded_bytes = 70000; /* more than half of L1 */
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 102400 / 32.0, 1e-6);
+}
+
 /* Three blocks use three of the SMs; eleven keep one of ten busy twice as long as the others. */
 static void few_blocks_use_their_sms(void **state)
 {
@@ -487,6 +540,10 @@ int main(void)
 	    cmocka_unit_test(units),
 	    cmocka_unit_test(divergence),
 	    cmocka_unit_test(divisions),
+	    cmocka_unit_test(conversions_of_64_bits),
+	    cmocka_unit_test(a_known_chain),
+	    cmocka_unit_test(threads_change_one_word_in_turn),
+	    cmocka_unit_test(bytes_stay_in_l1),
 	    cmocka_unit_test(few_blocks_use_their_sms),
 	    cmocka_unit_test(a_single_warp_has_a_quarter_of_an_sm),
 	    cmocka_unit_test(memory),

@@ -178,7 +178,7 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
 			    "0 5 0 1099511627775, 1 4 10 20");
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 320 2");
+			    "1 360 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -305,7 +305,12 @@ static void counts_come_back_as_they_were(void **state)
 				   .distinct_stored_bytes = 32,
 				   .distinct_atomics = 9,
 				   .unsure_share = 0.25,
-				   .assumed = KC_ASSUMED_BRANCH | KC_ASSUMED_TRIPS};
+				   .assumed = KC_ASSUMED_BRANCH | KC_ASSUMED_TRIPS,
+				   .chain_cycles = 100,
+				   .chain_far = 3,
+				   .chain_near = 2,
+				   .contended = 1,
+				   .wide_conversions = 4};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 
@@ -322,6 +327,8 @@ static void counts_come_back_as_they_were(void **state)
 	assert_float_equal(back.distinct_loaded_bytes, 0, 0);
 	assert_float_equal(back.distinct_atomics, 0, 0);
 	assert_float_equal(back.unsure_share, 0, 0);
+	assert_float_equal(back.chain_cycles, 0, 0);
+	assert_float_equal(back.wide_conversions, 0, 0);
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS_MIN - 1, &back), -EINVAL);
 	numbers[KC_COUNTER_COUNT + 7] = 1e300; /* of a version that tells more of what it assumed */
 	assert_int_equal(kc_work_counts(numbers, KC_WORK_NUMBERS, &back), 0);

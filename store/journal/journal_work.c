@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 14, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 19, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -25,6 +25,11 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->distinct_stored_bytes,
 	    counts->distinct_atomics,
 	    counts->unsure_share,
+	    counts->chain_cycles,
+	    counts->chain_far,
+	    counts->chain_near,
+	    counts->contended,
+	    counts->wide_conversions,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -62,6 +67,11 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .distinct_stored_bytes = count > KC_COUNTER_COUNT + 11 ? further[11] : 0,
 	    .distinct_atomics = count > KC_COUNTER_COUNT + 12 ? further[12] : 0,
 	    .unsure_share = count > KC_COUNTER_COUNT + 13 ? further[13] : 0,
+	    .chain_cycles = count > KC_COUNTER_COUNT + 14 ? further[14] : 0,
+	    .chain_far = count > KC_COUNTER_COUNT + 15 ? further[15] : 0,
+	    .chain_near = count > KC_COUNTER_COUNT + 16 ? further[16] : 0,
+	    .contended = count > KC_COUNTER_COUNT + 17 ? further[17] : 0,
+	    .wide_conversions = count > KC_COUNTER_COUNT + 18 ? further[18] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

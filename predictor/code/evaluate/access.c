@@ -153,7 +153,7 @@ static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uin
 		of[KC_TALLY_LEAST_SECTORS] += amount2;
 }
 
-void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
+void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight, double executed)
 {
 	double *of = e->tally->of, threads = kc__count_of(mask) * weight;
 
@@ -166,12 +166,13 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 			e->assumed |= KC_ASSUMED_BRANCH;
 		threads = (kc__count_of(sure) + kc__count_of(unsure) / 2.0) * weight;
 		weight = sure ? weight : weight / 2;
+		executed = sure ? executed : executed / 2;
 		mask = sure | unsure;
 	}
 	if (!mask)
 		return;
 	of[KC_TALLY_ACTIVE_LANES] += event->issues * threads;
-	kc__add_slots(e, event->issues, weight);
+	kc__add_slots(e, event->issues, executed);
 	if (event->size != KC_NO_VALUE) {
 		run_sized(e, event, mask, threads, weight);
 		return;

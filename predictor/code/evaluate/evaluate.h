@@ -34,6 +34,12 @@ struct kc_index {
 enum {
 	KC_TALLY_ACTIVE_LANES = KC_COUNTER_COUNT, /* over the instructions that warps execute: lanes that take part */
 	KC_TALLY_LANE_SLOTS,                      /* and all lanes */
+	/* Of the warps' chains, times the threads of each. */
+	KC_TALLY_CHAIN_CYCLES,
+	KC_TALLY_CHAIN_FAR,
+	KC_TALLY_CHAIN_NEAR,
+	KC_TALLY_CONTENDED,
+	KC_TALLY_WIDE_CONVERSIONS,
 	KC_TALLY_LEAST_SECTORS,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,
@@ -59,6 +65,7 @@ struct kc_loop_run {
 	uint32_t loop;
 	uint32_t active;  /* lanes that are in the loop */
 	double weight;    /* of a lane: less than 1 where it is not certain to be in the loop */
+	double chance;    /* as block_chance */
 	uint32_t leaving; /* lanes that leave in this iteration */
 	uint32_t guessed; /* of them, those of which that is an assumption */
 	int64_t iteration;
@@ -72,6 +79,7 @@ struct kc_evaluation {
 	unsigned char *slots;             /* values of the warp: struct kc_lanes */
 	uint32_t *block_mask, *edge_mask; /* lanes that have come to a block, or along an edge */
 	double *block_threads;            /* and how many threads they stand for */
+	double *block_chance;             /* that a warp comes to it with any of them, if all are sure to go together */
 	struct kc_windows windows;
 	struct kc_index counters[KC_SUMS_MAX];
 	struct kc_loop_run loop_runs[KC_LOOP_DEPTH_MAX];
@@ -132,8 +140,10 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
 	return (struct kc_lanes *)(void *)(e->slots + e->f->values[value].slot);
 }
 
-/* access.c: adds what an event counts for those lanes, each of that weight. */
-void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight);
+/* access.c: adds what an event counts for those lanes, each of that weight. executed: how likely it is that the warp
+ * executes it. */
+void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight,
+		   double executed);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
 /* Sets the loop's variables as they are in the iteration of its counter. */
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);

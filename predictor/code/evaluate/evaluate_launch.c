@@ -19,7 +19,7 @@ static size_t align_up(size_t bytes)
 
 size_t kc__scratch_bytes(const struct kc_formula *f)
 {
-	return align_up(f->slot_bytes) + align_up(f->cfg.block_count * sizeof(double)) +
+	return align_up(f->slot_bytes) + 2 * align_up(f->cfg.block_count * sizeof(double)) +
 	       align_up(f->launch_event_count * sizeof(struct kc_pattern)) +
 	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) +
 	       align_up(f->cfg.block_count * sizeof(struct kc_reach)) + align_up(f->cfg.loop_count * sizeof(int64_t)) +
@@ -35,6 +35,8 @@ void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
 	at += align_up(e->f->slot_bytes);
 	e->block_threads = (double *)(void *)at;
 	at += align_up(cfg->block_count * sizeof(double));
+	e->block_chance = (double *)(void *)at;
+	at += align_up(cfg->block_count * sizeof(double));
 	e->block_mask = (uint32_t *)(void *)at;
 	at += align_up(cfg->block_count * sizeof(uint32_t));
 	e->edge_mask = (uint32_t *)(void *)at;
@@ -47,6 +49,7 @@ void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
 	memset(e->reach, 0, cfg->block_count * sizeof(struct kc_reach));
 	memset(e->trips, 0, cfg->loop_count * sizeof(int64_t));
 	memset(e->block_threads, 0, cfg->block_count * sizeof(double));
+	memset(e->block_chance, 0, cfg->block_count * sizeof(double));
 	memset(e->block_mask, 0, cfg->block_count * sizeof(uint32_t));
 	memset(e->edge_mask, 0, cfg->edge_count * sizeof(uint32_t));
 }

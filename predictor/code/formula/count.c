@@ -294,6 +294,8 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 		count_float(i, KC_COUNT_OF_FMA, counted);
 	else if (!kc__expand(i, r->module->target, counted))
 		count_work(i, counted);
+	if (i->opcode == KC_PTX_CVT && (kc_ptx_type_bytes(i->type) == 8 || kc_ptx_type_bytes(i->type2) == 8))
+		plan->wide_conversions += counted[KC_COUNT_OF_CONVERT];
 	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
 		return count_unguarded(r, plan, counted);
 	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {

@@ -86,7 +86,11 @@ int kc__count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 				  kc_ptx_type_bytes(i->type) * i->vector, 1);
 	struct kc_event *event = rc ? NULL : &r->f->events[r->f->event_count - 1];
 
-	if (event && is_uniform(r->f, event->address) && is_reducible(r, point))
+	if (!event || !is_uniform(r->f, event->address))
+		return rc;
+	if (is_reducible(r, point))
 		event->per_warp = 1;
+	else if (shared && kc_ptx_type_is_float(i->type))
+		plan->contended++;
 	return rc;
 }

@@ -52,6 +52,15 @@ int kc__find_contractions(struct kc__formula_reader *r);
 
 int kc__find_joined_predicates(struct kc__formula_reader *r);
 
+/* --- divergence.c: sets `lanes`. 0, -ENOMEM. Then, 1: lanes take a branch on the register together */
+
+int kc__find_divergence(struct kc__formula_reader *r);
+int kc__goes_together(const struct kc__formula_reader *r, uint32_t number);
+
+/* --- chain.c: sets the chains of the blocks' plans. 0, -ENOMEM */
+
+int kc__find_chains(struct kc__formula_reader *r);
+
 /* --- count_copies.c: 0, -ENOMEM */
 
 int kc__count_copy(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);

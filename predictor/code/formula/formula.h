@@ -133,6 +133,11 @@ struct kc_amount {
 	float amount;
 };
 
+/* Instructions that wait for each other: cycles of arithmetic, loads from global memory, and from memory of the SM. */
+struct kc_chain {
+	float cycles, far, near;
+};
+
 struct kc_block_plan {
 	uint32_t phi, phi_count;                   /* in order */
 	uint32_t value, value_count;               /* in order */
@@ -140,8 +145,12 @@ struct kc_block_plan {
 	uint32_t launch_event, launch_event_count; /* in launch_events */
 	uint32_t amount, amount_count;             /* in amounts */
 	float issues;                              /* unguarded instructions */
-	uint32_t condition;                        /* value: predicate of the branch, or index of the switch */
+	struct kc_chain chain;                     /* the longest (chain.c) */
+	float contended;                           /* per thread: see struct kc_counts */
+	float wide_conversions;
+	uint32_t condition; /* value: predicate of the branch, or index of the switch */
 	uint8_t condition_negated;
+	uint8_t together;             /* lanes take the same way out, known or not */
 	uint8_t waits;                /* the condition is unknown only in whether a barrier in memory is complete */
 	uint32_t offset, last_offset; /* of its first and last instruction */
 };
@@ -237,6 +246,7 @@ struct kc__formula_reader {
 	uint8_t *needed;       /* by register: control flow or an address depends on it */
 	uint8_t *crosses;      /* by register: read in another block than where it is set */
 	uint8_t *contracted;   /* by point: enum kc__contracted */
+	uint8_t *lanes;        /* by register: how it may differ between the lanes of a warp (divergence.c) */
 	uint32_t *reads;       /* by register: how many operands it is, apart from guards */
 	uint32_t *current;     /* register → value */
 	uint32_t block;        /* being read */

@@ -17,6 +17,8 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	rc = rc ? rc : kc__slice(&r);
 	rc = rc ? rc : kc__find_contractions(&r);
 	rc = rc ? rc : kc__find_joined_predicates(&r);
+	rc = rc ? rc : kc__find_divergence(&r);
 	rc = rc ? rc : kc__build_ssa(&r);
+	rc = rc ? rc : kc__find_chains(&r);
 	return rc ? rc : kc__lay_out_values(&r);
 }

@@ -1,5 +1,5 @@
+#include "counting.h"
 #include "local_cells.h"
-#include "registers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -214,10 +214,13 @@ static int set_condition(struct ssa_builder *n, struct kc_block_plan *plan, cons
 	if (block->ends == KC_END_BRANCH) {
 		plan->condition = kc__register_value(r, last, registers + i->guard);
 		plan->condition_negated = i->guard_negated;
+		plan->together = kc__goes_together(r, registers + i->guard);
 	} else if (block->ends == KC_END_SWITCH) {
 		plan->condition = i->operand_count && i->operands[0].kind == KC_PTX_REGISTER
 				      ? kc__register_value(r, last, registers + i->operands[0].number)
 				      : n->unset;
+		plan->together = i->operand_count && i->operands[0].kind == KC_PTX_REGISTER &&
+				 kc__goes_together(r, registers + i->operands[0].number);
 	} else {
 		return 0;
 	}

@@ -1,0 +1,154 @@
+/* What a warp waits for, by hand: chains of instructions that need each other's results (4 cycles each, 8 of 64 bits,
+ * 14 for conversions, 22 in the special function unit), words that all threads of a block change, branches that lanes
+ * take apart. Launches are of 2 blocks of 64 threads. */
+#include "cost_testing.h"
+
+/* Of each warp. %rd3 is known after 8 cycles (ADDRESS). */
+static void assert_chain(const char *body, double cycles, double far, double near)
+{
+	struct kc_counts counts = evaluated(body, 2, 64, 5);
+
+	if (fabs(counts.chain_cycles - cycles) > NEAR || fabs(counts.chain_far - far) > NEAR)
+		print_message("%g cycles, %g loads of\n%s\n", counts.chain_cycles, counts.chain_far, body);
+	assert_near(counts.chain_cycles, cycles);
+	assert_near(counts.chain_far, far);
+	assert_near(counts.chain_near, near);
+}
+
+#define FIRST "ld.global.f32 %f1, [%rd3];\n"
+
+static void loads_that_wait_for_each_other(void **state)
+{
+	(void)state;
+	assert_chain(KERNEL(ADDRESS("4") FIRST "ld.global.f32 %f2, [%rd3+4];\nadd.f32 %f3, %f1, %f2;\n"), 12, 1, 0);
+	assert_chain(KERNEL(ADDRESS("8") "ld.global.u64 %rd4, [%rd3];\nld.global.f32 %f1, [%rd4];\n"), 8, 2, 0);
+	assert_chain(KERNEL(ADDRESS("4") FIRST "bar.sync 0;\nld.global.f32 %f2, [%rd3+4];\n"), 8, 2, 0);
+}
+
+/* A load does not pass a store that may be to the same place. */
+static void loads_behind_stores(void **state)
+{
+	(void)state;
+	assert_chain(KERNEL(ADDRESS("4") FIRST "st.global.f32 [%rd3], %f1;\nld.global.f32 %f2, [%rd1];\n"), 8, 2, 0);
+	assert_chain(KERNEL(ADDRESS("4") FIRST "st.global.f32 [%rd3], %f1;\nld.global.nc.f32 %f2, [%rd1];\n"), 8, 1, 0);
+	assert_chain(KERNEL(ADDRESS("4") FIRST "st.global.f32 [%rd3], %f1;\nld.global.f32 %f2, [%rd3+4];\n"), 8, 1, 0);
+	assert_chain(KERNEL(ADDRESS("4") FIRST "st.shared.f32 [s], %f1;\nld.global.f32 %f2, [%rd1];\n"), 8, 1, 0);
+}
+
+static void arithmetic(void **state)
+{
+	(void)state;
+	assert_chain(KERNEL("ld.shared.f32 %f1, [s];\ncvt.f64.f32 %rd5, %f1;\nadd.f64 %rd5, %rd5, %rd5;\n"), 23 + 8, 0,
+		     1);
+	assert_chain(KERNEL("ld.param.f32 %f1, [x];\nex2.approx.ftz.f32 %f2, %f1;\nfma.rn.f32 %f3, %f2, %f2, %f1;\n"
+			    "add.f32 %f4, %f1, %f1;\n"),
+		     23 + 4, 0, 0);
+	assert_chain(KERNEL("shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1;\nadd.s32 %r4, %r4, 1;\n"), 4, 0, 1);
+	/* n = 5: a comparison and the branch on it, then two rounds of these and an addition, then the return */
+	assert_chain(KERNEL(LOOP("")), 8 + 2 * 12 + 4, 0, 0);
+}
+
+/* A warp's, whichever of its lanes are there. */
+static void chains_of_few_lanes(void **state)
+{
+	struct kc_counts counts = evaluated(
+	    KERNEL("setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\n" ADDRESS("4") "ld.global.f32 %f1, [%rd3];\n"), 1, 32, 0);
+
+	(void)state;
+	assert_near(counts.chain_cycles, 4 + 4 + 8); /* the comparison, the branch on it, the address */
+	assert_near(counts.chain_far, 1);
+	counts = evaluated(KERNEL(ADDRESS("4") FIRST), 3, 6, 0);
+	assert_near(counts.chain_far, 1);
+}
+
+static double contended(const char *text)
+{
+	struct kc_counts counts = evaluated(text, 2, 64, 5);
+
+	return counts.contended;
+}
+
+static void floats_that_a_block_adds_to_one_word(void **state)
+{
+	(void)state;
+	assert_near(contended(KERNEL("ld.param.f32 %f1, [x];\natom.shared.add.f32 %f2, [s], %f1;\n")), 1);
+	assert_near(contended(KERNEL("red.shared.add.f64 [s+8], %rd1;\nred.shared.add.f64 [s+8], %rd1;\n")), 2);
+	assert_near(contended(KERNEL("shl.b32 %r4, %r2, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r4;\n"
+				     "red.shared.add.f32 [%r5], %f1;\n")),
+		    0); /* each thread to its own */
+	assert_near(contended(KERNEL("red.shared.add.u32 [s], %r2;\n")), 0);
+	assert_near(contended(KERNEL("red.global.add.f32 [%rd1], %f1;\n")), 0);
+}
+
+static double wide_conversions(const char *text)
+{
+	struct kc_counts counts = evaluated(text, 2, 64, 5);
+
+	return counts.wide_conversions;
+}
+
+static void conversions_of_64_bits(void **state)
+{
+	(void)state;
+	assert_near(wide_conversions(KERNEL("cvt.f64.f32 %rd5, %f1;\ncvt.rzi.s32.f64 %r4, %rd5;\n")), 2);
+	assert_near(wide_conversions(KERNEL("cvt.rn.f32.s64 %f1, %rd1;\n")), 1);
+	assert_near(wide_conversions(KERNEL("cvt.rzi.s32.f32 %r4, %f1;\n")), 0);
+	assert_near(wide_conversions(KERNEL("cvt.s64.s32 %rd5, %r2;\n")), 0); /* no conversion */
+}
+
+/* 8 instructions before the branch and one after it, unless the address takes two more; of the ten that half of the
+ * threads skip, a warp executes 1 - (1/2)^2 where its lanes go apart. */
+#define SKIPPED(address, load) KERNEL(address load "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra SKIP;\n" TEN "SKIP:\n")
+#define TWO "fma.rn.f32 %f1, %f1, %f1, %f1;\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+#define TEN TWO TWO TWO TWO TWO
+
+static void branches_that_lanes_take_apart(void **state)
+{
+	struct kc_counts apart = evaluated(SKIPPED(ADDRESS("4"), "ld.global.u32 %r4, [%rd3];\n"), 2, 64, 5);
+	struct kc_counts together = evaluated(SKIPPED("", "ld.global.u32 %r4, [%rd1];\n"), 2, 64, 5);
+	struct kc_counts vote = evaluated(SKIPPED(ADDRESS("4"), "ld.global.u32 %r5, [%rd3];\nsetp.eq.u32 %p2, %r5, 0;\n"
+								"vote.sync.ballot.b32 %r4, %p2, -1;\n"),
+					  2, 64, 5);
+	struct kc_counts edge = evaluated(
+	    KERNEL("cvt.rn.f32.u32 %f2, %r2;\nex2.approx.ftz.f32 %f2, %f2;\nsetp.gt.f32 %p1, %f2, 0f3F800000;\n"
+		   "@%p1 bra SKIP;\n" TEN "SKIP:\n"),
+	    2, 64, 5);
+
+	(void)state;
+	assert_int_equal(apart.assumed, KC_ASSUMED_BRANCH);
+	assert_near(apart.active_share, (10 + 10 * 0.5) / (10 + 10 * 0.75));
+	assert_count(apart, FMA, 128 * 10 / 2.0);
+	assert_int_equal(together.assumed, KC_ASSUMED_BRANCH);
+	assert_near(together.active_share, 1);
+	assert_near(vote.active_share, 1);
+	assert_int_equal(edge.assumed, KC_ASSUMED_BRANCH);
+	assert_near(edge.active_share, 1);
+}
+
+/* Within a branch that lanes take apart, another one: a quarter of the threads, 1 - (3/4)^2 of the warps. */
+static void branches_within_branches(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL(ADDRESS("4") "ld.global.u32 %r4, [%rd3];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra SKIP;\n"
+					  "setp.eq.u32 %p2, %r4, 1;\n@%p2 bra SKIP;\n" TEN "SKIP:\n"),
+		      2, 64, 5);
+
+	(void)state;
+	assert_near(counts.active_share, (10 + 2 * 0.5 + 10 * 0.25) / (10 + 2 * 0.75 + 10 * (1 - 0.75 * 0.75)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(loads_that_wait_for_each_other),
+	    cmocka_unit_test(loads_behind_stores),
+	    cmocka_unit_test(arithmetic),
+	    cmocka_unit_test(chains_of_few_lanes),
+	    cmocka_unit_test(floats_that_a_block_adds_to_one_word),
+	    cmocka_unit_test(conversions_of_64_bits),
+	    cmocka_unit_test(branches_that_lanes_take_apart),
+	    cmocka_unit_test(branches_within_branches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
