@@ -157,3 +157,10 @@ whole() { # COMMAND...: into kerncast.db
 	equal "$(sql 'SELECT DISTINCT unmeasured FROM launch')" measure_off "reason"
 	equal "$(report '$.ledger.graphs_whole')" 0 "graphs as one"
 }
+
+@test "records of graphs as one that were not asked for are of no account" {
+	whole env KERNCAST_AFTER=600 "$graph" added 100 12
+	equal "$(report '$.ledger.launches')|$(report '$.ledger.not_asked')" "600|600" "launches, not asked for"
+	equal "$(report '$.ledger.graphs_measured')|$(report '$.ledger.graphs_unmatched')" "6|0" "graphs, without a launch"
+	ledger_adds_up
+}

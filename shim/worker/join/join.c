@@ -379,15 +379,13 @@ static bool after_exit(const struct kc__join *join, const struct kc__record *rec
 
 static void unmatched(const struct kc__join *join, const struct kc__record *record)
 {
-	if (after_exit(join, record))
+	if (after_exit(join, record) || join->driver.not_asked(record->is_kernel || record->is_graph))
 		return;
 	if (record->is_graph) {
 		count(join, KC_COUNT_GRAPH_UNMATCHED);
 		join->driver.id_unmatched(KC__GRAPH_CALLS);
 		return;
 	}
-	if (join->driver.not_asked(record->is_kernel))
-		return;
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_RECORDS : KC_COUNT_TRANSFER_RECORDS);
 	count(join, record->is_kernel ? KC_COUNT_CUPTI_UNMATCHED : KC_COUNT_TRANSFER_UNMATCHED);
 	if (record->is_kernel && !record->start_ns)
