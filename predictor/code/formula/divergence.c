@@ -1,6 +1,7 @@
 #include "counting.h"
 
 #include <errno.h>
+#include <string.h>
 
 /*
  * Which branches the lanes of a warp take together, although it is not known which
@@ -16,6 +17,10 @@ enum {
 	VARIES = 1,  /* by the lane's index */
 	DIFFERS = 2, /* by memory contents or other threads: each lane by itself */
 };
+
+/* Times that the kernel is gone through: compilers write a value before it is read, so that a nest of loops needs few.
+ * What has not come to rest by then is taken to differ. */
+#define PASSES_MAX 16
 
 static int is_special_of_lanes(uint32_t number)
 {
@@ -77,12 +82,12 @@ int kc__find_divergence(struct kc__formula_reader *r)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	uint32_t target[KC__REGISTERS_MAX];
-	int changed = 1;
+	int changed = 1, passes = 0;
 
 	r->lanes = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
 	if (!r->lanes)
 		return -ENOMEM;
-	while (changed) {
+	for (; changed && passes < PASSES_MAX; passes++) {
 		changed = 0;
 		for (uint32_t p = 0; p < cfg->point_count; p++) {
 			uint32_t count = kc__writes(cfg, &cfg->points[p], target);
@@ -99,6 +104,8 @@ int kc__find_divergence(struct kc__formula_reader *r)
 			}
 		}
 	}
+	if (changed)
+		memset(r->lanes, VARIES | DIFFERS, cfg->register_count);
 	return 0;
 }
 
