@@ -94,6 +94,23 @@ static void one_measurement(void **state)
 	assert_true(solo.high_ns > 2 * solo.ns); /* another size: sizes differ */
 }
 
+/* A first kernel that takes 16 times as long as its code says moves the device's λ by a sixteenth of log 16, where a
+ * nominal work says nothing else; the fixed time of a launch is a thousandth. */
+static void the_first_kernel_of_counted_work_moves_the_device_little(void **state)
+{
+	(void)state;
+	for (uint32_t counted = 0; counted <= 2; counted++) {
+		struct kc_work work = work_of(5000000);
+		struct tree t;
+
+		work.counted = counted;
+		plant(&t);
+		kc_lambda_learn(&t.shape, &work, (int64_t)(work.launch_ns + 16 * work.unit_ns), 0, 1);
+		assert_float_equal(t.key.log_value, -log(16), 0.001);
+		assert_float_equal(t.device.log_value, counted == 1 ? -log(16) / 16 : -log(16), 0.001);
+	}
+}
+
 /* Kernels of a few, hundreds and millions of µs, with the noise of the
  * recorded runs (0.3 % to 3.5 %) and three times as much. */
 static void repeated_launches_converge_and_are_covered(void **state)
@@ -360,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_learned),
 	    cmocka_unit_test(one_measurement),
+	    cmocka_unit_test(the_first_kernel_of_counted_work_moves_the_device_little),
 	    cmocka_unit_test(repeated_launches_converge_and_are_covered),
 	    cmocka_unit_test(a_cold_start_is_soon_forgotten),
 	    cmocka_unit_test(outliers_are_clipped),
