@@ -18,7 +18,7 @@ CATALOGUE = (
      "at most 3 x; 40 µs more", "graphs"),
     ("F5-10000", "a graph of 10,000 nodes: the same", "at most 3 x; 120 µs more", "graphs"),
     ("graph-whole-cost", "graphs measured as one (--graphs=whole): what a launch takes more, beside node by node",
-     "a quarter of it, or less", "graphs"),
+     "half of it, or less", "graphs"),
     ("graph-whole-time", "the same: the measured time of a launch, beside that of events around it",
      "90 to 101 % of it", "graphs"),
     ("idle-rest", "what does CUPTI cost while kerncast rests, kinds switched off and callbacks on?",
