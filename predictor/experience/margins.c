@@ -184,7 +184,7 @@ float kc_range_keep(const struct kc_range *range, float log_ns)
 	return word ? fminf(fmaxf(log_ns, logf(ns.below)), logf(ns.above)) : log_ns;
 }
 
-void kc_range_learn(struct kc_range *range, float measured_ns)
+void kc_range_learn(struct kc_range *range, float measured_ns, int cuts_intervals)
 {
 	struct factors ns = range->measured ? unpack(range->measured) : (struct factors){measured_ns, measured_ns};
 	int wider = !range->measured || measured_ns < ns.below || measured_ns > ns.above;
@@ -195,7 +195,7 @@ void kc_range_learn(struct kc_range *range, float measured_ns)
 		publish(&range->measured, ns);
 	}
 	range->count += range->count < RANGE_MEASUREMENTS;
-	if (range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
+	if (!cuts_intervals || range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
 		return;
 	slack = powf(ns.above / ns.below, RANGE_SLACK);
 	publish(&range->ends, (struct factors){ns.below / slack, ns.above * slack});

@@ -87,7 +87,8 @@ struct kc_range {
  * longest of them: an estimate that goes on as durations last changed reaches beyond. */
 float kc_range_keep(const struct kc_range *range, float log_ns);
 
-void kc_range_learn(struct kc_range *range, float measured_ns);
+/* cuts_intervals: 0: estimates alone are kept within the range. */
+void kc_range_learn(struct kc_range *range, float measured_ns, int cuts_intervals);
 /* range: may be NULL. 0: intervals are not cut. age: more is left where more launches are in flight than were measured.
  */
 int kc_range_ends(const struct kc_range *range, uint32_t age, float *low_ns, float *high_ns);

@@ -300,12 +300,12 @@ static void intervals_are_cut_to_what_was_measured(void **state)
 	assert_int_equal(kc_range_ends(NULL, 0, &low_ns, &high_ns), 0);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(kc_range_ends(&range, 0, &low_ns, &high_ns), 0);
-		kc_range_learn(&range, i % 2 ? 100000 : 400000);
+		kc_range_learn(&range, i % 2 ? 100000 : 400000, 1);
 	}
 	assert_int_equal(kc_range_ends(&range, 0, &low_ns, &high_ns), 1);
 	assert_float_equal(low_ns, 100000 / 1.071773f, 1);
 	assert_float_equal(high_ns, 400000 * 1.071773f, 1);
-	kc_range_learn(&range, 800000); /* 8^0.05 */
+	kc_range_learn(&range, 800000, 1); /* 8^0.05 */
 	kc_range_ends(&range, 0, &low_ns, &high_ns);
 	assert_float_equal(low_ns, 100000 / 1.109569f, 1);
 	assert_float_equal(high_ns, 800000 * 1.109569f, 1);
@@ -323,9 +323,9 @@ static void estimates_stay_within_what_was_measured(void **state)
 	(void)state;
 	assert_float_equal(kc_range_keep(NULL, 5), 5, 0);
 	assert_float_equal(kc_range_keep(&range, 5), 5, 0);
-	kc_range_learn(&range, 60000);
+	kc_range_learn(&range, 60000, 1);
 	assert_float_equal(kc_range_keep(&range, logf(154000)), logf(60000), 1e-5);
-	kc_range_learn(&range, 154000);
+	kc_range_learn(&range, 154000, 1);
 	assert_float_equal(kc_range_keep(&range, logf(176000)), logf(154000), 1e-5);
 	assert_float_equal(kc_range_keep(&range, logf(57000)), logf(60000), 1e-5);
 	assert_float_equal(kc_range_keep(&range, logf(100000)), logf(100000), 1e-5);

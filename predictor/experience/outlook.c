@@ -356,8 +356,6 @@ static void learn_margins(const struct kc_measured_launch *o, const struct kc_ca
 	struct kc_mix mix;
 
 	kc_margins_learn_age(margins, age % KC_MARGIN_AGES, side, o->event - o->known);
-	if (o->range)
-		kc_range_learn(o->range, (float)o->measured_ns);
 	if (!candidates->present)
 		return;
 	kc_standing_mix(&o->kernel->standing, candidates, &mix);
@@ -380,6 +378,8 @@ void kc_outlook_measured(const struct kc_measured_launch *o)
 		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
 	recall.log_ns = kc_range_keep(o->range, recall.log_ns);
 	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context, beside_new);
+	if (o->range)
+		kc_range_learn(o->range, (float)o->measured_ns, !kc_lacks(o->without, KC_LAYER_MARGINS));
 	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
 		learn_margins(o, &candidates, log_ns);
 	if (!kc_lacks(o->without, KC_LAYER_MIX))
