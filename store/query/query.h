@@ -105,8 +105,8 @@ enum kc_hint {
 	KC_HINT_SHORT = 16,     /* mean below KC_HINT_SHORT_NS: CUPTI's clock steps by about 0.5 us */
 	KC_HINT_LOW = 32,       /* bias below 0.8: predicted too short */
 	KC_HINT_HIGH = 64,      /* bias above 1.2: predicted too long */
-	KC_HINT_NO_CODE =
-	    128, /* new sizes or varying, and the kernel's code could not be read: `kernel.code` tells why */
+	KC_HINT_NO_CODE = 128,  /* new sizes, varying, or predicted too short or too long, and the kernel's code could
+				   not be read: `kernel.code` tells why */
 	KC_HINT_LAST = 128,
 };
 #define KC_HINT_FEW_BELOW 5u

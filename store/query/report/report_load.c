@@ -355,8 +355,9 @@ static const char *case_name(uint32_t concurrency_case)
 	return concurrency_case < KC_CASES ? names[concurrency_case] : "unknown";
 }
 
-/* For kernels that were launched at new sizes, or perhaps with other arguments. Where the code was read, both are known
- * and predicted. */
+/* For kernels that were launched at new sizes, or perhaps with other arguments: at random, or growing ones, so that
+ * what was measured always lags behind. Where the code was read, both are known and predicted. */
+enum { OF_UNKNOWN_WORK = KC_HINT_NEW_SIZES | KC_HINT_VARYING | KC_HINT_LOW | KC_HINT_HIGH };
 static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 {
 	sqlite3_stmt *row = NULL;
@@ -366,7 +367,7 @@ static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 
 	for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
 		sqlite3_bind_int64(row, 1, kernels->at[i].id);
-		if (kernels->at[i].hints & (KC_HINT_NEW_SIZES | KC_HINT_VARYING) && sqlite3_step(row) == SQLITE_ROW)
+		if (kernels->at[i].hints & OF_UNKNOWN_WORK && sqlite3_step(row) == SQLITE_ROW)
 			kernels->at[i].hints |= KC_HINT_NO_CODE;
 		sqlite3_reset(row);
 	}
