@@ -304,7 +304,7 @@ fills_up() { # KIB
 }
 
 @test "a disk with no room for a launch: neither run nor report says that there were none" {
-	small_disk 300
+	small_disk 308
 	full_disk "${demo[@]}"
 	contains "$(<shimmed.err)" "the recording is still in 1 journal beside the database"
 	for wrong in "recorded in" ": 0 launches"; do

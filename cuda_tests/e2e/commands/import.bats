@@ -139,7 +139,7 @@ can_be_replayed() { # FOLDER DB
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'14\n14\n0|1'
+		$'15\n15\n0|1'
 }
 
 lines_with() { # TEXT in the report
