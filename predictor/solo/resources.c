@@ -372,7 +372,7 @@ static double reached_bytes_per_s(const struct kc_device *device)
  * An unknown address may be near all others or far from them, and a loop may end at once or run over all of the data.
  */
 #define BANDWIDTH_HALF_WIDTH 0.3
-#define OTHER_HALF_WIDTH 1.1
+#define OTHER_HALF_WIDTH 1.06
 #define BRANCH_HALF_WIDTH 0.9 /* more, if all depends on branches */
 #define ADDRESS_HALF_WIDTH 1.75
 #define TRIPS_HALF_WIDTH 3.0

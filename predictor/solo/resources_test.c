@@ -508,14 +508,14 @@ static float half_width(struct kc_counts counts, double fp32_ns, double dram_ns)
 }
 
 /* Counts that are exact, or of a sample in which nothing was assumed: of 3² + 4² = 25, device memory's 16 are 0.64 and
- * the rest 0.36, so half of the logarithm's width is 0.64 * 0.3 + 0.36 * 1.1 = 0.588. */
+ * the rest 0.36, so half of the logarithm's width is 0.64 * 0.3 + 0.36 * 1.06 = 0.5736. */
 static void intervals_where_nothing_was_assumed(void **state)
 {
 	(void)state;
-	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 300, 400), 0.588, 1e-6);
-	assert_float_equal(half_width((struct kc_counts){.sampled = 1}, 300, 400), 0.588, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 300, 400), 0.5736, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.sampled = 1}, 300, 400), 0.5736, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 0, 400), 0.3, 1e-6);
-	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 0, 0), 1.1, 1e-6);
+	assert_float_equal(half_width((struct kc_counts){.exact = 1}, 0, 0), 1.06, 1e-6);
 }
 
 /* 0.9 more where all depends on branches, 0.225 where a quarter does. */
@@ -524,9 +524,9 @@ static void intervals_by_what_was_assumed(void **state)
 	struct kc_counts branch = {.assumed = KC_ASSUMED_BRANCH, .unsure_share = 0.25};
 
 	(void)state;
-	assert_float_equal(half_width(branch, 300, 400), 0.588 + 0.225, 1e-6);
+	assert_float_equal(half_width(branch, 300, 400), 0.5736 + 0.225, 1e-6);
 	branch.assumed |= KC_ASSUMED_ADDRESS;
-	assert_float_equal(half_width(branch, 300, 400), 0.588 + 0.225, 1e-6);
+	assert_float_equal(half_width(branch, 300, 400), 0.5736 + 0.225, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.assumed = KC_ASSUMED_ADDRESS}, 300, 400), 1.75, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.sampled = 1, .other_architecture = 1}, 300, 400), 1.75, 1e-6);
 	branch.assumed |= KC_ASSUMED_TRIPS;
