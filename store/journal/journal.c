@@ -79,15 +79,27 @@ static inline struct kc_slot *begin_slot(struct kc_journal *j, uint64_t index, u
 	return slot;
 }
 
+/* Since this thread has looked at the limit, room was claimed that goes beyond what is made, and this slot lies behind
+ * it. It waits until the room's claim is complete. */
+static __attribute__((noinline, cold)) struct kc_slot *begin_behind_room(struct kc_journal *j, uint64_t index,
+									 uint32_t kind)
+{
+	if (index & KC__SEALED || make_room(j, index + 1))
+		return NULL;
+	return begin_slot(j, index, kind);
+}
+
 struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 {
 	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
+	struct kc_slot *slot;
 
 	if (__builtin_expect(index >= atomic_load_explicit(&j->limit, memory_order_acquire), 0) &&
 	    make_room(j, index + 1))
 		return NULL;
 	index = atomic_fetch_add_explicit(&j->tail, 1, memory_order_relaxed);
-	return begin_slot(j, index, kind);
+	slot = begin_slot(j, index, kind);
+	return __builtin_expect(slot != NULL, 1) ? slot : begin_behind_room(j, index, kind);
 }
 
 static void put_part(struct kc_slot *slot, const void *payload, size_t bytes, size_t part, size_t parts)
@@ -264,14 +276,30 @@ uint64_t kc_journal_prepare(struct kc_journal *j)
 }
 
 /* Of what is made in memory, the launches are counted there. */
-static void count_made(struct kc_journal *j, uint64_t before, uint64_t segment)
+static void count_made(struct kc_journal *j, uint64_t before, uint64_t segment, uint32_t slots)
 {
 	struct kc_memory_segment *from = memory_of(j, before), *to = memory_of(j, segment * KC_SEGMENT_SLOTS);
 
 	if (from)
-		count_in_memory(from, KC_KIND_LAUNCH, -KC_SEGMENT_SLOTS);
+		count_in_memory(from, KC_KIND_LAUNCH, -slots);
 	if (to)
-		count_in_memory(to, KC_KIND_LAUNCH, KC_SEGMENT_SLOTS);
+		count_in_memory(to, KC_KIND_LAUNCH, slots);
+}
+
+/* The segment in which the room ends is not owed, as it has other slots as well; whoever claims one of these makes it.
+ * So it is not there if nobody has. */
+static void make_end(struct kc_journal *j, uint64_t before, uint64_t end)
+{
+	uint64_t segment;
+	int rc = 1;
+
+	pthread_mutex_lock(&j->lock);
+	segment = j->made;
+	if (segment * KC_SEGMENT_SLOTS < end)
+		rc = kc__segment_make(j);
+	pthread_mutex_unlock(&j->lock);
+	if (rc == 0)
+		count_made(j, before, segment, (uint32_t)(end - segment * KC_SEGMENT_SLOTS));
 }
 
 void kc_journal_make_room(struct kc_journal *j, const struct kc_slot *slot, uint64_t count)
@@ -280,7 +308,8 @@ void kc_journal_make_room(struct kc_journal *j, const struct kc_slot *slot, uint
 
 	for (; segment < end; segment++)
 		if (kc__segment_make_owed(j, segment) == 0)
-			count_made(j, slot->index, segment);
+			count_made(j, slot->index, segment, KC_SEGMENT_SLOTS);
+	make_end(j, slot->index, slot->index + 1 + count);
 }
 
 uint64_t kc_journal_first(const struct kc_journal *j)

@@ -16,6 +16,8 @@ struct claimer {
 	uint64_t *indexes;
 };
 
+enum { ROOM = 5000 };
+
 static void use(const struct claimer *c, struct kc_slot *slot, uint32_t i)
 {
 	slot->launch.thread = c->id;
@@ -58,6 +60,52 @@ static void start(pthread_t *threads, struct claimer *claimers, struct kc_journa
 			claimers[t].indexes = calloc(count, sizeof(uint64_t));
 		assert_int_equal(pthread_create(&threads[t], NULL, claim_many, &claimers[t]), 0);
 	}
+}
+
+static void *claim_rooms(void *arg)
+{
+	struct claimer *c = arg;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct kc_slot *slot = kc_journal_claim_with_room(c->j, KC_KIND_GRAPH_LAUNCH, ROOM);
+
+		if (!slot) {
+			c->dropped++;
+			continue;
+		}
+		c->indexes[i] = slot->index;
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* A thread that has found its slot before the limit may claim it behind room that was claimed meanwhile. */
+static void claims_behind_room_find_their_slots(void **state)
+{
+	enum { EACH = 30000, ROOMS = 100 };
+	struct kc_journal *j = create(1024 * MIB);
+	struct claimer claimers[THREADS], rooms = {.j = j, .count = ROOMS};
+	pthread_t threads[THREADS], thread;
+
+	(void)state;
+	rooms.indexes = calloc(ROOMS, sizeof(uint64_t));
+	start(threads, claimers, j, EACH, 0);
+	assert_int_equal(pthread_create(&thread, NULL, claim_rooms, &rooms), 0);
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(threads[t], NULL);
+	pthread_join(thread, NULL);
+	assert_int_equal(rooms.dropped, 0);
+	for (int i = 0; i < ROOMS; i++)
+		kc_journal_make_room(j, kc_journal_at(j, rooms.indexes[i]), ROOM);
+	for (int t = 0; t < THREADS; t++) {
+		assert_int_equal(claimers[t].dropped, 0);
+		free(claimers[t].indexes);
+	}
+	free(rooms.indexes);
+	assert_int_equal(kc_journal_claimed(j), THREADS * EACH + ROOMS * (ROOM + 1));
+	for (uint64_t i = 0; i < kc_journal_claimed(j); i++)
+		assert_non_null(kc_journal_at(j, i));
+	finish(j, 0);
 }
 
 static void threads_claim_distinct_slots(void **state)
@@ -211,6 +259,30 @@ static void room_is_made_when_it_is_filled(void **state)
 	kc_journal_retire(j);
 	assert_int_equal(kc_journal_first(j), 2 * COUNT + 2);
 	assert_int_equal(store_all(j), 1);
+	finish(j, 1);
+}
+
+/* Where nothing is claimed after it, nobody else makes the segment in which room ends. */
+static void room_is_made_to_its_end(void **state)
+{
+	enum { ROOMS = 6, COUNT = 5000 };
+	struct kc_journal *j = create(bytes_of(16));
+	struct kc_slot *launches[ROOMS];
+
+	(void)state;
+	kc_journal_prepare(j);
+	for (uint64_t i = 0; i < ROOMS; i++) {
+		launches[i] = kc_journal_claim_with_room(j, KC_KIND_GRAPH_LAUNCH, COUNT);
+		assert_non_null(launches[i]);
+	}
+	for (uint64_t i = 0; i < ROOMS; i++)
+		kc_journal_make_room(j, launches[i], COUNT);
+	for (uint64_t i = 0; i < ROOMS * (COUNT + 1); i++) {
+		assert_non_null(kc_journal_at(j, i));
+		kc_journal_commit(kc_journal_at(j, i), KC_SLOT_STORED);
+	}
+	kc_journal_retire(j);
+	assert_int_equal(kc_journal_first(j), ROOMS * (COUNT + 1));
 	finish(j, 1);
 }
 
@@ -469,6 +541,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_bound_drops_and_recovers, setup, teardown),
 	    cmocka_unit_test_setup_teardown(room_is_claimed_with_a_slot_or_not_at_all, setup, teardown),
 	    cmocka_unit_test_setup_teardown(room_is_made_when_it_is_filled, setup, teardown),
+	    cmocka_unit_test_setup_teardown(room_is_made_to_its_end, setup, teardown),
+	    cmocka_unit_test_setup_teardown(claims_behind_room_find_their_slots, setup, teardown),
 	    cmocka_unit_test_setup_teardown(room_that_is_not_made_yet_counts, setup, teardown),
 	    cmocka_unit_test_setup_teardown(threads_at_the_bound_leave_no_hole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_slot_that_takes_long_holds_nothing_up, setup, teardown),
