@@ -192,6 +192,7 @@ struct making {
 	const uint64_t *key;
 	struct kc__formula *formula;
 	const struct kc__given *given;
+	bool launched;            /* that is what it is made for */
 	struct kc__variant *made; /* NULL: there is no room for it */
 };
 
@@ -214,7 +215,7 @@ static void make(void *making)
 	kc__recall_variant(variant, arguments);
 	if (variant->engine.work.counted)
 		succeed(variant, m->formula);
-	variant->awaits_first = !variant->unpredictable && !atomic_load(&variant->engine.measured);
+	variant->awaits_first = m->launched && !variant->unpredictable && !atomic_load(&variant->engine.measured);
 	if (variant->awaits_first)
 		kc__flush_new_shape(kc__now_ns());
 	variant->id = ++kc__shim.variant_count;
@@ -292,6 +293,7 @@ static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f,
 	    .key = key,
 	    .formula = formula,
 	    .given = given,
+	    .launched = true,
 	};
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	variant = found_or_made(&making);

@@ -42,6 +42,7 @@ static struct {
 	/* Worker */
 	uint64_t measured;          /* of those seen, or waited for in vain */
 	int64_t began_ns, spent_ns; /* the second: processor time of requests that were early */
+	int64_t looked_ns;          /* when last nothing was found to wait for, as while a call still loads its code */
 } new;
 
 static uint64_t launch_calls(void)
@@ -81,12 +82,13 @@ bool kc__flush_is_due(int64_t now_ns, int64_t measured_ns)
 
 bool kc__flush_is_wanted(int64_t now_ns)
 {
-	return (work_ended() || new_in_flight(now_ns)) && kc__flush_is_due(now_ns, 0);
+	return (work_ended() || (new_in_flight(now_ns) && now_ns - new.looked_ns >= FLUSH_NEW_NS)) &&
+	       kc__flush_is_due(now_ns, 0);
 }
 
 int64_t kc__flush_wanted_at(int64_t now_ns, int64_t deadline_ns)
 {
-	int64_t at_ns = last.at_ns + FLUSH_NEW_NS;
+	int64_t at_ns = (last.at_ns > new.looked_ns ? last.at_ns : new.looked_ns) + FLUSH_NEW_NS;
 
 	return new_in_flight(now_ns) && at_ns < deadline_ns ? at_ns : deadline_ns;
 }
@@ -131,6 +133,7 @@ void kc__flush_shape_measured(void)
 void kc__flush_not_needed(void)
 {
 	atomic_store(&last.work_ended, false);
+	new.looked_ns = kc__now_ns();
 }
 
 void kc__work_ended(void)
