@@ -418,7 +418,7 @@ struct kc_prediction_request *kc_engine_keep(struct kc_engine_variant *variant,
 
 	asked->request = *said;
 	asked->request.repeated = &asked->repeated;
-	begin_placing(asked, count_of(&variant->kernel->device->lessons));
+	begin_placing(asked, said->lessons);
 	return &asked->request;
 }
 

@@ -24,8 +24,9 @@ void kc__replay_decided(const struct kc_span *span, void *arg)
 	struct kc__op *op = span->owner;
 	struct kc__replay_state *r = arg;
 
-	/* What it met may have been left out of the recording, or not measured (kc__windows_unclear()). */
-	if (((r->chosen || r->graphs_whole) && op->overlap != KC_OVERLAP_NONE) ||
+	/* What it met may have been left out of the recording, or not measured (kc__windows_unclear()); beside which
+	 * launches graphs ran that were measured as one, the recording says. */
+	if (((r->chosen || (r->graphs_whole && !r->as_recorded)) && op->overlap != KC_OVERLAP_NONE) ||
 	    (r->as_recorded && op->overlap == KC_OVERLAP_UNKNOWN))
 		op->met = KC_OVERLAP_UNKNOWN;
 	if (op->of->unpredictable == KC_PREDICTED)
