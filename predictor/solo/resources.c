@@ -217,7 +217,7 @@ static struct traffic traffic_of(const struct kc_counts *counts, const struct op
 	}
 	t.l2 = t.device = t.missed;
 	if (t.missed < t.l1 && is_nothing_assumed(counts))
-		t.l2 += stored * (t.l1 / requested - 1);
+		t.l2 += stored * fmax(t.l1 / requested - 1, 0);
 	if (counts->distinct_loaded_bytes > 0 || counts->distinct_stored_bytes > 0)
 		t.device = fmin(t.l1, distinct(counts, counts->distinct_loaded_bytes, loaded) +
 					  distinct(counts, counts->distinct_stored_bytes, stored));
@@ -382,7 +382,7 @@ float kc_resource_half_width(const struct kc_counts *counts, const struct kc_res
 	const double *ns = times->ns;
 	double bandwidth = ns[KC_RESOURCE_DRAM] * ns[KC_RESOURCE_DRAM] + ns[KC_RESOURCE_L2] * ns[KC_RESOURCE_L2];
 	double squares = sum_of_squares(times), share = squares > 0 ? bandwidth / squares : 0;
-	double branches = counts->assumed & KC_ASSUMED_BRANCH ? counts->unsure_share : 0;
+	double branches = counts->assumed & KC_ASSUMED_BRANCH ? fmin(counts->unsure_share, 1) : 0;
 
 	if (counts->assumed & (KC_ASSUMED_TRIPS | KC_ASSUMED_UNTOLD))
 		return (float)TRIPS_HALF_WIDTH;
@@ -413,7 +413,10 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 					ceil((double)work->threads_per_block / KC_WARP_LANES) / (use.sms * use.hz);
 	times->ns[KC_RESOURCE_LATENCY] = latency_ns(row, work, counts, &o, &traffic, &use);
 	join(times);
-	return 0;
+	if (isfinite(times->total_ns))
+		return 0;
+	*times = (struct kc_resource_times){.floor_ns = times->floor_ns, .total_ns = times->floor_ns};
+	return -ENODATA;
 }
 
 /* Half as many for integers, as one machine instruction adds three, shifts and adds, multiplies and adds, or takes any
@@ -430,17 +433,23 @@ static struct operations least_operations(const struct kc_work *work, const stru
 	return o;
 }
 
-/* What the caches cannot hold back: L2 may have some of it from before, and keep what is stored. Distinct bytes are an
- * estimate, those that threads ask for are counted. How much L2 delivers at most is published of few GPUs. */
+static double beyond_l2(const struct kc_device *device, double bytes)
+{
+	return device->l2_bytes ? fmax(bytes - device->l2_bytes, 0) : 0;
+}
+
+/* What the caches cannot hold back: L2 may have what is loaded from before, as far as it holds that, and afterwards
+ * keep what is stored. Distinct bytes are an estimate, those that threads ask for are counted. How much L2 delivers at
+ * most is published of few GPUs. */
 static struct traffic least_traffic(const struct kc_device *device, const struct kc_counts *counts)
 {
 	double loaded = counts->threads * counts->of[KC_COUNT_OF_BYTES_LOADED],
 	       stored = counts->threads * counts->of[KC_COUNT_OF_BYTES_STORED];
-	double distinct = fmin(counts->distinct_loaded_bytes, loaded) + fmin(counts->distinct_stored_bytes, stored);
 
 	return (struct traffic){
 	    .l1 = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES,
-	    .device = device->l2_bytes ? fmax(distinct - device->l2_bytes, 0) : 0,
+	    .device = beyond_l2(device, fmin(counts->distinct_loaded_bytes, loaded)) +
+		      beyond_l2(device, fmin(counts->distinct_stored_bytes, stored)),
 	};
 }
 
@@ -453,7 +462,7 @@ double kc_resource_bound_ns(const struct kc_device *device, const struct kc_work
 	const struct kc_throughput *row = kc_throughput(device->cc_major, device->cc_minor);
 	struct operations o = least_operations(work, counts);
 	struct traffic traffic = least_traffic(device, counts);
-	double share = counts->active_share > 0 ? counts->active_share : 1;
+	struct kc_counts undivided = *counts; /* which instructions not all lanes of a warp execute is not known */
 	double ns[KC_RESOURCE_COUNT] = {0}, floor_ns = FLOOR_SHARE * kc_resource_floor_ns(device), longest = 0;
 	struct use use;
 
@@ -463,11 +472,11 @@ double kc_resource_bound_ns(const struct kc_device *device, const struct kc_work
 		return 0;
 	use = use_of(device, work);
 	use.sms = fmin((double)work->blocks, device->sm_count);
-	time_units(row, counts, &o, &use, ns);
+	undivided.active_share = 1;
+	time_units(row, &undivided, &o, &use, ns);
+	time_memory((double)device->memory_bytes_per_s, row, &undivided, &traffic, &use, ns);
 	if (row->cc_major < SINGLE_ISSUE_CC)
 		ns[KC_RESOURCE_ISSUE] /= 2;
-	time_memory((double)device->memory_bytes_per_s, row, counts, &traffic, &use, ns);
-	ns[KC_RESOURCE_LATENCY] = fmax(counts->longest_warp, 1) * o.all / share / use.hz;
 	for (uint32_t r = 0; r < KC_RESOURCE_COUNT; r++) {
 		if (!(ns[r] > longest))
 			continue;

@@ -405,6 +405,19 @@ static void what_cannot_be_told_is_refused(void **state)
 	assert_int_equal(kc_resource_times(&device, &work, &some, &times), -ENODATA);
 }
 
+/* A database may claim any number: the square of this one is infinite. */
+static void what_is_beyond_all_time_is_refused(void **state)
+{
+	struct kc_work work = work_of(&device, 1, 32);
+	struct kc_counts counts = {.threads = 32, .exact = 1, .of = {COUNT(FMA, 1e160)}};
+	struct kc_resource_times times;
+
+	(void)state;
+	assert_int_equal(kc_resource_times(&device, &work, &counts, &times), -ENODATA);
+	assert_float_equal(times.total_ns, times.floor_ns, 0);
+	assert_float_equal(times.ns[KC_RESOURCE_FP32], 0, 0);
+}
+
 static double bound_on(const struct kc_device *on, uint32_t blocks, uint32_t threads, struct kc_counts counts,
 		       uint32_t *by)
 {
@@ -433,8 +446,8 @@ static void bounds_of_units(void **state)
 	assert_float_equal(bound_on(&device, 11, 256, counts, &by), LEAST_FLOOR_NS + 1.1 * 256 * 20 / 2.0, 1e-6);
 }
 
-/* Of one warp, and of one that executes three times as many instructions as the mean of four. */
-static void bound_of_the_longest_warp(void **state)
+/* Whatever the warps and lanes have of it each: what the longest executes may be none of what is counted here. */
+static void bound_of_a_warp(void **state)
 {
 	struct kc_counts counts = {.of = {COUNT(FMA, 4000)}};
 	uint32_t by;
@@ -442,11 +455,12 @@ static void bound_of_the_longest_warp(void **state)
 	(void)state;
 	assert_float_equal(bound_on(&device, 1, 32, counts, &by), LEAST_FLOOR_NS + 4000, 1e-6);
 	counts.longest_warp = 3;
-	assert_float_equal(bound_on(&device, 1, 128, counts, &by), LEAST_FLOOR_NS + 3 * 4000, 1e-6);
-	assert_string_equal(kc_resource_key(by), "latency");
+	counts.active_share = 0.125;
+	assert_float_equal(bound_on(&device, 1, 128, counts, &by), LEAST_FLOOR_NS + 4000, 1e-6);
+	assert_string_equal(kc_resource_key(by), "issue");
 }
 
-/* Of 8 MB, 1 MB may be in L2 before and after; 100 GB/s, whatever a copy was measured to reach. */
+/* Of 4 MB each, 1 MB may be in L2 before, and 1 MB after; 100 GB/s, whatever a copy was measured to reach. */
 static void bound_of_memory(void **state)
 {
 	struct kc_device with_l2 = device;
@@ -457,10 +471,10 @@ static void bound_of_memory(void **state)
 	with_l2.l2_bytes = 1000000;
 	with_l2.copy_bytes_per_s = 80000000000;
 	counts.distinct_loaded_bytes = counts.distinct_stored_bytes = 4e6;
-	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 7e6 / 100, 1e-3);
+	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 6e6 / 100, 1e-3);
 	assert_string_equal(kc_resource_key(by), "dram");
 	counts.distinct_stored_bytes = 5e6; /* an estimate; 4 MB are stored */
-	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 7e6 / 100, 1e-3);
+	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 6e6 / 100, 1e-3);
 	counts.distinct_loaded_bytes = counts.distinct_stored_bytes = 0; /* not known */
 	assert_float_equal(bound_on(&with_l2, 10000, 100, counts, &by), LEAST_FLOOR_NS + 2e6 / 16 / 10, 1e-3);
 	assert_string_equal(kc_resource_key(by), "load_store");
@@ -529,6 +543,8 @@ static void intervals_by_what_was_assumed(void **state)
 	assert_float_equal(half_width(branch, 300, 400), 0.5736 + 0.225, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.assumed = KC_ASSUMED_ADDRESS}, 300, 400), 1.75, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.sampled = 1, .other_architecture = 1}, 300, 400), 1.75, 1e-6);
+	branch.unsure_share = 1e300; /* of a database */
+	assert_float_equal(half_width(branch, 300, 400), 0.5736 + 0.9, 1e-6);
 	branch.assumed |= KC_ASSUMED_TRIPS;
 	assert_float_equal(half_width(branch, 300, 400), 3, 1e-6);
 	assert_float_equal(half_width((struct kc_counts){.assumed = KC_ASSUMED_UNTOLD}, 300, 400), 3, 1e-6);
@@ -561,8 +577,9 @@ int main(void)
 	    cmocka_unit_test(joined),
 	    cmocka_unit_test(floors),
 	    cmocka_unit_test(what_cannot_be_told_is_refused),
+	    cmocka_unit_test(what_is_beyond_all_time_is_refused),
 	    cmocka_unit_test(bounds_of_units),
-	    cmocka_unit_test(bound_of_the_longest_warp),
+	    cmocka_unit_test(bound_of_a_warp),
 	    cmocka_unit_test(bound_of_memory),
 	    cmocka_unit_test(bound_of_next_to_nothing),
 	    cmocka_unit_test(bound_where_two_are_issued),
