@@ -118,6 +118,11 @@ static void test_a_kernel_is_played_as_it_was_recorded(void **state)
 	assert_int_equal(cuCtxSynchronize(), CUDA_SUCCESS);
 	assert_int_equal(cuEventElapsedTime(&ms, event[0], event[1]), CUDA_SUCCESS);
 	assert_float_equal(ms, 3, 0.001);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cuEventDestroy(event[i]), CUDA_SUCCESS);
+		assert_int_equal(cuStreamDestroy(stream[i]), CUDA_SUCCESS);
+	}
+	assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
 }
 
 static void test_what_is_not_supported_says_so(void **state)
