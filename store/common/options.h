@@ -18,8 +18,8 @@
 	X(measure, "KERNCAST_MEASURE", "measure", "all|kernels|adaptive|off", "all",                                   \
 	  "what CUPTI measures: kernels and transfers, kernels only, both in windows once all is known well, nothing") \
 	X(graphs, "KERNCAST_GRAPHS", "graphs", "nodes|whole", "nodes",                                                 \
-	  "whether CUPTI measures each kernel of a CUDA graph, or each launch of a graph as one, which costs as "      \
-	  "little as a kernel")                                                                                        \
+	  "whether CUPTI measures each kernel of a CUDA graph, or each launch of a graph as one, which costs "         \
+	  "half as much or less")                                                                                      \
 	X(journal_max, "KERNCAST_JOURNAL_MAX", "journal-max", "BYTES", "1G",                                           \
 	  "bound on the journal; launches and transfers past it are counted as dropped (K, M and G are understood)")   \
 	X(flush_ms, "KERNCAST_FLUSH_MS", "flush", "MS", "5000",                                                        \

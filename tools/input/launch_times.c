@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What comes to no work takes as long as an empty kernel, which none is shorter than. */
+/* What comes to no work takes as long as an empty kernel, which none is shorter than. Nor is any than its bound. */
 static void time_resources(const struct kc_device *device, const struct kc_counts *counts,
 			   struct kc_launch_times *times)
 {
@@ -15,9 +15,10 @@ static void time_resources(const struct kc_device *device, const struct kc_count
 
 	kc_resource_times(device, &times->work, counts, &times->resources);
 	width = exp((double)kc_resource_half_width(counts, &times->resources));
-	times->low_ns = fmax(times->resources.total_ns / width, times->resources.floor_ns);
-	times->high_ns = times->resources.total_ns * width;
 	times->bound_ns = kc_resource_bound_ns(device, &times->work, counts, &times->bound_by);
+	times->low_ns = fmax(times->resources.total_ns / width, fmax(times->resources.floor_ns, times->bound_ns));
+	times->low_ns = fmin(times->low_ns, times->resources.total_ns);
+	times->high_ns = times->resources.total_ns * width;
 }
 
 int kc_launch_times(const struct kc_device *device, const struct kc_counted_launch *launch, double lambda,
@@ -94,7 +95,7 @@ static void print_bound(const struct kc_launch_times *times, unsigned indent)
 		return;
 	kc_format_ns(times->bound_ns, ns);
 	if (times->bound_by == KC_RESOURCE_COUNT)
-		printf("%*slower bound: %s, an empty kernel\n", (int)indent, "", ns);
+		printf("%*slower bound: %s, little more than two thirds of an empty kernel\n", (int)indent, "", ns);
 	else
 		printf("%*slower bound: %s, by the peak of %s\n", (int)indent, "", ns,
 		       kc_resource_name(times->bound_by));

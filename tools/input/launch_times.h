@@ -26,7 +26,7 @@ struct kc_counted_launch {
 struct kc_launch_times {
 	struct kc_work work;
 	struct kc_resource_times resources;
-	double low_ns, high_ns; /* 90 % interval of the resources' time */
+	double low_ns, high_ns; /* 90 % interval of the resources' time, cut at the bound */
 	double bound_ns;        /* no launch is faster; 0: not known, as the counts are not exact */
 	uint32_t bound_by;      /* enum kc_resource; KC_RESOURCE_COUNT: an empty kernel */
 	struct kc_model_times models;

@@ -145,10 +145,11 @@ char *kc_report_nothing(const struct kc_ledger *l, const char *database, char *o
 	} else if (is_switched_off(l)) {
 		snprintf(out, size, "Not measured: --measure=off. Accuracy unknown for all %s launches.", launches);
 	} else if (l->graphs_measured && l->unmeasured[KC_IN_GRAPH] == l->predicted) {
-		snprintf(out, size,
-			 "Measured as graphs alone: all %s launches are kernels of graphs that count as one "
-			 "(--graphs=whole).",
-			 launches);
+		snprintf(
+		    out, size,
+		    "All %s launches are kernels of graphs that were measured as a whole (--graphs=whole): they have "
+		    "no times of their own.",
+		    launches);
 	} else {
 		kc_report_reasons(l->unmeasured, KC_UNMEASURED_COUNT, kc_unmeasured_name, reasons, sizeof(reasons));
 		snprintf(

@@ -108,7 +108,7 @@ whole() { # COMMAND...: into kerncast.db
 	# As predicted node by node, and nothing is learned of them.
 	equal "$(sql 'SELECT count(DISTINCT solo_ns), count(DISTINCT model_state) FROM launch WHERE graph_node = 1')" "1|1"
 	equal "$(sql 'SELECT count(*) FROM lambda')" 0 "learned"
-	contains "$("$kerncast" report kerncast.db)" "Measured as graphs alone: all 4,000 launches"
+	contains "$("$kerncast" report kerncast.db)" "All 4,000 launches are kernels of graphs that were measured as a whole"
 	within "$(report '$.activity.devices[0].busy_ns')" "$(awk -v t="$took" 'BEGIN { print 4 * t * 0.9 }')" 1e12 "busy ns"
 	ledger_adds_up
 }
