@@ -5,7 +5,8 @@ load ../common
 kernels='[...document.querySelectorAll("#kernels tbody tr")].map(row => row.cells[0].textContent.split("(")[0]).join(" ")'
 heads='document.querySelectorAll("#kernels th")'
 buttons='document.querySelectorAll("#kernels th button")'
-ticks='[...document.querySelectorAll(".timeline .axes text")].map(text => text.textContent).join(" ")'
+ticks='[...document.querySelectorAll(".timeline .axes text")].map(text =>
+	text.textContent + " at " + Math.round(text.getBoundingClientRect().x)).join(" ")'
 slices='document.querySelectorAll(".timeline .slice").length'
 back='getComputedStyle(document.body).backgroundColor'
 chosen='document.querySelector(".chosen").textContent'
