@@ -485,14 +485,11 @@ static void count_measured(struct kc_engine_variant *variant, int in_graph)
 
 static void teach_rivals(struct kc_engine_variant *variant, int64_t measured_ns, float weight)
 {
-	struct kc_engine_device *device = variant->kernel->device;
-	struct kc_solo solo = nominal_guess(variant);
-
-	kc_rivals_learn(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo, measured_ns, weight,
-			&variant->lesson);
+	kc_rivals_learn(&variant->kernel->device->rivals, &variant->kernel->name, variant->prior_log_ns,
+			&variant->guess, measured_ns, weight, &variant->lesson);
 }
 
-/* The first of a launch shape, before it is learned otherwise. */
+/* The first of a launch shape, before it is learned otherwise: the guess that is judged must not have seen it. */
 static void begin_lesson(const struct kc_engine *engine, struct kc_engine_variant *variant, enum kc_novelty novelty,
 			 int64_t measured_ns)
 {
@@ -500,6 +497,7 @@ static void begin_lesson(const struct kc_engine *engine, struct kc_engine_varian
 
 	if (novelty == KC_REPEATED || variant->work.counted)
 		return;
+	variant->guess = nominal_guess(variant);
 	if (novelty == KC_FIRST_SEEN)
 		kc_usual_learn(&variant->kernel->device->usual, &variant->work, measured_ns);
 	if (kc_lacks(engine->without, KC_LAYER_PRIOR))

@@ -114,7 +114,8 @@ struct kc_engine_variant {
 	struct kc_argument_numbers numbers;
 	float prior_log_ns; /* kc_prior_log_ns(), and what kc_prior_more() adds */
 	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
-	struct kc_correction_lesson lesson; /* learner: what the rivals were taught */
+	struct kc_correction_lesson lesson; /* learner: what the rivals were taught, */
+	struct kc_solo guess;               /* and by which guess, as it was before the first launch was measured */
 	struct kc_learned learned;
 	struct kc_contention contention;
 	struct kc_solo by_sizes; /* under the lock: from other sizes, before it is measured itself */

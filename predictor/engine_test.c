@@ -399,6 +399,17 @@ static void a_slow_kernel_makes_no_other_absurd(void **state)
 	assert_in_range(solo(w, OTHER_KERNEL).ns, MS, 10 * MS);
 }
 
+/* By what is usual and λ before: of a second, both would have learned. */
+static void the_guess_that_is_judged_has_not_seen_the_measurement(void **state)
+{
+	struct world *w = *state;
+	int64_t guessed_ns = solo(w, FEW).ns;
+
+	assert_in_range(guessed_ns, 1, 100 * MS);
+	run_alone(w, FEW, 1000 * MS);
+	assert_int_equal(w->variants[FEW].guess.ns, guessed_ns);
+}
+
 /* Four times the number counts as twice the time until more is known, and the law over sizes, by which both launches
  * are alike, is believed as much: √2 ms. */
 static void numbers_among_arguments_are_learned_from(void **state)
@@ -608,6 +619,7 @@ int main(void)
 	    cmocka_unit_test(without_mix_or_margins_they_are_not_learned),
 	    cmocka_unit_test(without_placement_nothing_waits_for_room),
 	    TEST(a_slow_kernel_makes_no_other_absurd),
+	    TEST(the_guess_that_is_judged_has_not_seen_the_measurement),
 	    TEST(numbers_among_arguments_are_learned_from),
 	    cmocka_unit_test(without_contention_room_alone_slows_down),
 	    cmocka_unit_test(what_was_asked_last_says_the_same),
