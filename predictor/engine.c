@@ -41,6 +41,12 @@ static void add_lesson(struct kc_engine_device *device)
 
 /* Entries */
 
+static void believe(struct kc_learned *learned, uint32_t state)
+{
+	learned->last = kc_lambda_belief(&learned->lambda, state);
+	kc_published_write(&learned->published, &learned->last);
+}
+
 static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
 {
 	static const struct kc_belief none = {0};
@@ -50,36 +56,65 @@ static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
 	kc_published_write(&learned->published, &none);
 }
 
+/* What was learned in an earlier run is believed from the first launch on. */
+static void recall_level(struct kc_learned *learned, struct kc_lambda *parent)
+{
+	learned->lambda.parent = parent;
+	learned->last = (struct kc_belief){0};
+	learned->published = (struct kc_published){0};
+	if (learned->lambda.count)
+		believe(learned, 0);
+}
+
+static struct kc_cells *cells_of(const struct kc_engine *engine)
+{
+	return kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells;
+}
+
 void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_device *device,
 			   const struct kc_device *info)
 {
-	device->info = info;
+	*device = (struct kc_engine_device){.info = info};
 	for (int unit = 0; unit < KC_UNITS; unit++)
-		learned_init(&device->learned[unit], NULL);
-	kc_contention_init(&device->contention, NULL);
-	kc_device_experience_init(&device->experience,
-				  kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells);
-	kc_rivals_init(&device->rivals);
-	device->usual = (struct kc_usual){0};
-	device->more = NULL;
-	atomic_store_explicit(&device->lessons, 0, memory_order_relaxed);
-	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
-		atomic_store_explicit(&device->copy_ns_per_mib[kind], 0, memory_order_relaxed);
+		learned_init(&device->learned.levels[unit], NULL);
+	kc_contention_init(&device->learned.contention, NULL);
+	kc_device_experience_init(&device->learned.experience, cells_of(engine));
+	kc_rivals_init(&device->learned.rivals);
+}
+
+void kc_engine_recall_device(const struct kc_engine *engine, struct kc_engine_device *device,
+			     const struct kc_device_learned *from)
+{
+	device->learned = *from;
+	for (int unit = 0; unit < KC_UNITS; unit++)
+		recall_level(&device->learned.levels[unit], NULL);
+	device->learned.contention.parent = NULL;
+	device->learned.experience.cells = cells_of(engine);
+	device->learned.experience.standing.parent = NULL;
+	add_lesson(device);
 }
 
 void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device, const char *name)
 {
 	kernel->device = device;
-	kc_kernel_experience_init(&kernel->experience, &device->experience);
-	kc_scaling_init(&kernel->scaling);
+	kc_kernel_experience_init(&kernel->learned.experience, &device->learned.experience);
+	kc_scaling_init(&kernel->learned.scaling);
 	kernel->by_arguments = NULL;
 	kc_name_read(&kernel->name, name);
+}
+
+void kc_engine_recall_kernel(struct kc_engine_kernel *kernel, const struct kc_kernel_learned *from)
+{
+	kernel->learned = *from;
+	kernel->learned.experience.standing.parent = &kernel->device->learned.experience.standing;
+	if (from->scaling.count)
+		add_one(&kernel->scalings);
 }
 
 static void begin_key(struct kc_engine_key *key)
 {
 	for (int unit = 0; unit < KC_UNITS; unit++)
-		learned_init(&key->learned[unit], &key->kernel->device->learned[unit].lambda);
+		learned_init(&key->learned.levels[unit], &key->kernel->device->learned.levels[unit].lambda);
 }
 
 void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel)
@@ -88,11 +123,20 @@ void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kern
 	begin_key(key);
 }
 
+void kc_engine_recall_key(struct kc_engine_key *key, const struct kc_key_learned *from)
+{
+	key->learned = *from;
+	for (int unit = 0; unit < KC_UNITS; unit++)
+		recall_level(&key->learned.levels[unit], &key->kernel->device->learned.levels[unit].lambda);
+	if (from->sizes.count)
+		add_one(&key->sizes_generation);
+}
+
 static void begin_variant(struct kc_engine_variant *variant)
 {
 	variant->asked.request.device = NULL;
-	learned_init(&variant->learned, &variant->key->learned[variant->work.counted].lambda);
-	kc_contention_init(&variant->contention, &variant->kernel->device->contention);
+	learned_init(&variant->learned.level, &variant->key->learned.levels[variant->work.counted].lambda);
+	kc_contention_init(&variant->learned.contention, &variant->kernel->device->learned.contention);
 }
 
 static void ask_prior(struct kc_engine_variant *variant, const struct kc_shape *dims)
@@ -172,10 +216,10 @@ static void publish_parents(struct kc_engine *engine, struct kc_engine_key *key,
 
 	publication->device = device;
 	publication->model = unit == KC_UNIT_NOMINAL ? KC_MODEL_BSP_DEVICE : KC_MODEL_BSP_CODE;
-	publish(engine, &device->learned[unit], publication);
+	publish(engine, &device->learned.levels[unit], publication);
 	publication->key = key;
 	publication->model = unit == KC_UNIT_NOMINAL ? KC_MODEL_BSP_KERNEL : KC_MODEL_BSP_SIZES;
-	publish(engine, &key->learned[unit], publication);
+	publish(engine, &key->learned.levels[unit], publication);
 }
 
 static void publish_variant(struct kc_engine *engine, struct kc_engine_variant *variant)
@@ -185,14 +229,8 @@ static void publish_variant(struct kc_engine *engine, struct kc_engine_variant *
 	publish_parents(engine, variant->key, variant->work.counted, &publication);
 	publication.variant = variant;
 	publication.model = KC_MODEL_BSP_SHAPE;
-	if (publish(engine, &variant->learned, &publication))
+	if (publish(engine, &variant->learned.level, &publication))
 		add_one(&variant->news);
-}
-
-static void believe(struct kc_learned *learned, uint32_t state)
-{
-	learned->last = kc_lambda_belief(&learned->lambda, state);
-	kc_published_write(&learned->published, &learned->last);
 }
 
 void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
@@ -205,11 +243,25 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 	believe(learned, 0);
 }
 
+void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc_variant_learned *from,
+			      const struct kc_work *from_work)
+{
+	struct kc_lambda *parent = &variant->key->learned.levels[variant->work.counted].lambda;
+
+	variant->learned = *from;
+	variant->learned.contention.parent = &variant->kernel->device->learned.contention;
+	variant->learned.level.lambda.parent = parent;
+	kc_lambda_copy(&variant->learned.level.lambda, &variant->work, &from->level.lambda, from_work);
+	recall_level(&variant->learned.level, parent);
+	if (variant->work.counted && !from_work->counted && count_of(&variant->learned.solos))
+		kc_engine_learn_known(variant);
+}
+
 void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes)
 {
 	if (!sizes->count)
 		return;
-	kernel->scaling = *sizes;
+	kernel->learned.scaling = *sizes;
 	add_one(&kernel->scalings);
 	add_lesson(kernel->device);
 }
@@ -218,15 +270,15 @@ void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_varia
 {
 	struct kc_belief belief;
 
-	variant->contention = before->contention;
-	atomic_store(&variant->solos, atomic_load(&before->solos));
-	atomic_store(&variant->measured, atomic_load(&before->measured));
+	variant->learned.contention = before->learned.contention;
+	atomic_store(&variant->learned.solos, atomic_load(&before->learned.solos));
+	atomic_store(&variant->learned.measured, atomic_load(&before->learned.measured));
 	add_lesson(variant->kernel->device);
-	if (!before->learned.lambda.count)
+	if (!before->learned.level.lambda.count)
 		return;
-	kc_lambda_copy(&variant->learned.lambda, &variant->work, &before->learned.lambda, &before->work);
-	kc_published_read(&before->learned.published, &belief);
-	believe(&variant->learned, belief.state);
+	kc_lambda_copy(&variant->learned.level.lambda, &variant->work, &before->learned.level.lambda, &before->work);
+	kc_published_read(&before->learned.level.published, &belief);
+	believe(&variant->learned.level, belief.state);
 }
 
 /* Predicting */
@@ -238,7 +290,7 @@ static void predict_by_law(struct kc_engine *engine, const struct kc_engine_vari
 	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
 		size.log_guess_ns = 0;
 	solo->model = KC_MODEL_NONE;
-	kc_scaling_predict(&kc_scaling_law_default, &variant->kernel->scaling, &size, &engine->space, solo);
+	kc_scaling_predict(&kc_scaling_law_default, &variant->kernel->learned.scaling, &size, &engine->space, solo);
 }
 
 /* Whether the numbers among its arguments are learned from. */
@@ -253,8 +305,8 @@ static void predict_by_sizes(struct kc_engine *engine, struct kc_engine_variant 
 
 	if (variant->work.counted) {
 		variant->by_sizes.model = KC_MODEL_NONE;
-		kc_sizes_predict(&variant->key->sizes, kernel->device->info, &variant->size, variant->work.launch_ns,
-				 &variant->by_sizes);
+		kc_sizes_predict(&variant->key->learned.sizes, kernel->device->info, &variant->size,
+				 variant->work.launch_ns, &variant->by_sizes);
 		return;
 	}
 	predict_by_law(engine, variant, &variant->by_sizes);
@@ -296,9 +348,9 @@ static struct kc_solo nominal_guess(const struct kc_engine_variant *variant)
 	struct kc_belief general;
 	struct kc_solo solo;
 
-	kc_published_read(&device->learned[KC_UNIT_NOMINAL].published, &general);
+	kc_published_read(&device->learned.levels[KC_UNIT_NOMINAL].published, &general);
 	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
-	kc_usual_bound(&device->usual, &variant->work, &solo);
+	kc_usual_bound(&device->learned.usual, &variant->work, &solo);
 	return solo;
 }
 
@@ -311,12 +363,12 @@ static struct kc_solo first_guess(const struct kc_engine *engine, const struct k
 	struct kc_solo solo;
 
 	if (variant->work.counted || key->count) {
-		kc_published_read(&device->learned[variant->work.counted].published, &general);
+		kc_published_read(&device->learned.levels[variant->work.counted].published, &general);
 		return kc_forecast_solo(&variant->work, NULL, key, &general);
 	}
 	solo = nominal_guess(variant);
 	if (!kc_lacks(engine->without, KC_LAYER_PRIOR))
-		kc_rivals_mix(&device->rivals, &variant->kernel->name, variant->prior_log_ns, &solo);
+		kc_rivals_mix(&device->learned.rivals, &variant->kernel->name, variant->prior_log_ns, &solo);
 	return solo;
 }
 
@@ -325,24 +377,25 @@ static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant
 	struct kc_belief own, key = {0};
 	struct kc_solo solo;
 
-	kc_published_read(&variant->learned.published, &own);
+	kc_published_read(&variant->learned.level.published, &own);
 	if (own.count && !kc_lacks(engine->without, KC_LAYER_LAMBDA))
 		return kc_forecast_solo(&variant->work, &own, NULL, NULL);
-	if (!kc_lacks(engine->without, KC_LAYER_SIZES) && !count_of(&variant->measured) &&
+	if (!kc_lacks(engine->without, KC_LAYER_SIZES) && !count_of(&variant->learned.measured) &&
 	    by_sizes(engine, variant, held, &solo))
 		return solo;
 	if (!variant->work.counted &&
 	    !kc_lacks(engine->without, KC_LAYER_LAMBDA)) /* else the sizes of the key say more than its λ */
-		kc_published_read(&variant->key->learned[KC_UNIT_NOMINAL].published, &key);
+		kc_published_read(&variant->key->learned.levels[KC_UNIT_NOMINAL].published, &key);
 	return first_guess(engine, variant, &key);
 }
 
 /* Where the work is counted, launches with other arguments are another size. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant)
 {
-	const _Atomic uint32_t *measured = variant->work.counted ? &variant->measured : &variant->shape->measured;
+	const _Atomic uint32_t *measured =
+	    variant->work.counted ? &variant->learned.measured : &variant->shape->measured;
 
-	return kc_novelty(count_of(measured), count_of(&variant->kernel->measured));
+	return kc_novelty(count_of(measured), count_of(&variant->kernel->learned.measured));
 }
 
 static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)
@@ -350,7 +403,7 @@ static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)
 	return (struct kc_outlook){
 	    .device = variant->kernel->device->info,
 	    .work = &variant->work,
-	    .contention = &variant->contention,
+	    .contention = &variant->learned.contention,
 	    .identity = (uint32_t)variant->name.launch,
 	};
 }
@@ -376,15 +429,15 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->name = variant->name;
 	prospect->novelty = kc_engine_novelty(variant);
 	prospect->lessons = atomic_load_explicit(&variant->kernel->device->lessons, memory_order_acquire);
-	prospect->belief = kc_published_number(&variant->learned.published);
+	prospect->belief = kc_published_number(&variant->learned.level.published);
 	prospect->solo = solo_of(engine, variant, 0);
 	prospect->load = kc_outlook_load(&prospect->launch, prospect->solo.ns);
-	prospect->alone = count_of(&variant->solos) != 0;
-	prospect->device = &variant->kernel->device->experience;
-	prospect->kernel = &variant->kernel->experience;
-	prospect->range = &variant->range;
+	prospect->alone = count_of(&variant->learned.solos) != 0;
+	prospect->device = &variant->kernel->device->learned.experience;
+	prospect->kernel = &variant->kernel->learned.experience;
+	prospect->range = &variant->learned.range;
 	prospect->outstanding = &variant->outstanding;
-	prospect->measured = count_of(&variant->measured);
+	prospect->measured = count_of(&variant->learned.measured);
 	prospect->known = kc_engine_known(engine);
 	prospect->answers = answers;
 	prospect->repeated = NULL;
@@ -399,7 +452,7 @@ static int is_current(const struct kc_prediction_request *said, const struct kc_
 	if (!said->device)
 		return 0;
 	if (said->solo.model == KC_MODEL_BSP_SHAPE)
-		return said->belief == kc_published_number(&variant->learned.published);
+		return said->belief == kc_published_number(&variant->learned.level.published);
 	return said->lessons == count_of(&variant->kernel->device->lessons);
 }
 
@@ -431,8 +484,8 @@ struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine, st
 		return NULL;
 	if (request->novelty != KC_REPEATED)
 		request->novelty = kc_engine_novelty(variant);
-	request->alone = count_of(&variant->solos) != 0;
-	request->measured = count_of(&variant->measured);
+	request->alone = count_of(&variant->learned.solos) != 0;
+	request->measured = count_of(&variant->learned.measured);
 	request->news = count_of(&variant->news);
 	request->known = kc_engine_known(engine);
 	begin_placing(asked, count_of(&variant->kernel->device->lessons));
@@ -476,16 +529,16 @@ static void count_answered(struct kc_outstanding *outstanding)
 
 static void count_measured(struct kc_engine_variant *variant, int in_graph)
 {
-	add_one(&variant->measured);
+	add_one(&variant->learned.measured);
 	add_one(&variant->shape->measured);
-	add_one(&variant->kernel->measured);
+	add_one(&variant->kernel->learned.measured);
 	if (!in_graph)
 		count_answered(&variant->outstanding);
 }
 
 static void teach_rivals(struct kc_engine_variant *variant, int64_t measured_ns, float weight)
 {
-	kc_rivals_learn(&variant->kernel->device->rivals, &variant->kernel->name, variant->prior_log_ns,
+	kc_rivals_learn(&variant->kernel->device->learned.rivals, &variant->kernel->name, variant->prior_log_ns,
 			&variant->guess, measured_ns, weight, &variant->lesson);
 }
 
@@ -499,7 +552,7 @@ static void begin_lesson(const struct kc_engine *engine, struct kc_engine_varian
 		return;
 	variant->guess = nominal_guess(variant);
 	if (novelty == KC_FIRST_SEEN)
-		kc_usual_learn(&variant->kernel->device->usual, &variant->work, measured_ns);
+		kc_usual_learn(&variant->kernel->device->learned.usual, &variant->work, measured_ns);
 	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
 		return;
 	teach_rivals(variant, measured_ns, weight * AT_ONCE);
@@ -512,7 +565,7 @@ static void go_on_with_lesson(struct kc_engine_variant *variant, int64_t measure
 	if (variant->lesson_rest > 0)
 		teach_rivals(variant, measured_ns, variant->lesson_rest);
 	else if (variant->lesson.weight > 0)
-		kc_rivals_amend(&variant->kernel->device->rivals, &variant->kernel->name, variant->prior_log_ns,
+		kc_rivals_amend(&variant->kernel->device->learned.rivals, &variant->kernel->name, variant->prior_log_ns,
 				measured_ns, &variant->lesson);
 	variant->lesson_rest = 0;
 }
@@ -522,7 +575,7 @@ static void learn_arguments(struct kc_engine *engine, const struct kc_engine_var
 {
 	struct kc_solo law;
 
-	if (!has_numbers(variant) || count_of(&variant->measured))
+	if (!has_numbers(variant) || count_of(&variant->learned.measured))
 		return;
 	predict_by_law(engine, variant, &law);
 	kc_arguments_learn(variant->kernel->by_arguments, &variant->numbers, &variant->scale, &law, measured_ns,
@@ -534,9 +587,9 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 {
 	struct kc_engine_kernel *kernel = variant->kernel;
 	struct kc_measured_launch outcome = {
-	    .device = &kernel->device->experience,
-	    .kernel = &kernel->experience,
-	    .range = &variant->range,
+	    .device = &kernel->device->learned.experience,
+	    .kernel = &kernel->learned.experience,
+	    .range = &variant->learned.range,
 	    .name = variant->name,
 	    .context = launch->context,
 	    .known = launch->known,
@@ -553,10 +606,10 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	kc_engine_interval(launch, &outcome.low_ns, &outcome.high_ns);
 	begin_lesson(engine, variant, outcome.novelty, measured_ns);
 	kc_outlook_measured(&outcome);
-	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->measured)))
+	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->learned.measured)))
 		add_one(&variant->news);
 	learn_arguments(engine, variant, measured_ns);
-	kc_scaling_learn(&kernel->scaling, &variant->scale, measured_ns);
+	kc_scaling_learn(&kernel->learned.scaling, &variant->scale, measured_ns);
 	add_one(&kernel->scalings);
 	count_measured(variant, launch->in_graph);
 	add_lesson(kernel->device);
@@ -566,7 +619,7 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 static void learn_size(struct kc_engine_key *key, const struct kc_work *work, const struct kc_curve_point *size,
 		       int64_t measured_ns)
 {
-	kc_sizes_learn(&key->sizes, size, work->launch_ns, measured_ns);
+	kc_sizes_learn(&key->learned.sizes, size, work->launch_ns, measured_ns);
 	add_one(&key->sizes_generation);
 	add_lesson(key->kernel->device);
 }
@@ -577,13 +630,13 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 {
 	struct kc_decided_launch lesson = {
 	    .work = &variant->work,
-	    .lambda = &variant->learned.lambda,
-	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->contention,
+	    .lambda = &variant->learned.level.lambda,
+	    .contention = overlap == KC_OVERLAP_UNKNOWN ? NULL : &variant->learned.contention,
 	    .meeting = kc_expected_contention_unpack(launch->meeting),
 	    .met = *met,
 	    .slowdown = (double)launch->slowdown,
 	    .overlapped = overlap != KC_OVERLAP_NONE,
-	    .solos = count_of(&variant->solos),
+	    .solos = count_of(&variant->learned.solos),
 	    .measured_ns = measured_ns,
 	};
 
@@ -595,7 +648,7 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	if (!lesson.overlapped && variant->work.counted)
 		learn_size(variant->key, &variant->work, &variant->size, measured_ns);
 	if (!lesson.overlapped)
-		add_one(&variant->solos);
+		add_one(&variant->learned.solos);
 	publish_variant(engine, variant);
 	add_lesson(variant->kernel->device);
 }
@@ -606,14 +659,14 @@ void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, c
 	struct kc_engine_publication publication = {0};
 
 	learn_size(key, work, size, measured_ns);
-	kc_lambda_learn(&key->learned[work->counted].lambda, work, measured_ns, 0, 1);
+	kc_lambda_learn(&key->learned.levels[work->counted].lambda, work, measured_ns, 0, 1);
 	publish_parents(engine, key, work->counted, &publication);
 	add_lesson(key->kernel->device);
 }
 
 void kc_engine_learn_known(struct kc_engine_variant *variant)
 {
-	struct kc_solo solo = kc_forecast_solo(&variant->work, &variant->learned.last, NULL, NULL);
+	struct kc_solo solo = kc_forecast_solo(&variant->work, &variant->learned.level.last, NULL, NULL);
 
 	learn_size(variant->key, &variant->work, &variant->size, solo.ns);
 }
@@ -621,15 +674,15 @@ void kc_engine_learn_known(struct kc_engine_variant *variant)
 int64_t kc_engine_copy_ns(const struct kc_engine_device *device, uint32_t kind, enum kc_copy_route route,
 			  uint64_t bytes)
 {
-	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
+	uint64_t rate = atomic_load_explicit(&device->learned.copy_ns_per_mib[kind], memory_order_relaxed);
 
 	return kc_copy_ns(device->info, route, rate, bytes);
 }
 
 void kc_engine_copy_measured(struct kc_engine_device *device, uint32_t kind, uint64_t bytes, int64_t measured_ns)
 {
-	uint64_t rate = atomic_load_explicit(&device->copy_ns_per_mib[kind], memory_order_relaxed);
+	uint64_t rate = atomic_load_explicit(&device->learned.copy_ns_per_mib[kind], memory_order_relaxed);
 
-	atomic_store_explicit(&device->copy_ns_per_mib[kind], kc_copy_learn(rate, bytes, measured_ns),
+	atomic_store_explicit(&device->learned.copy_ns_per_mib[kind], kc_copy_learn(rate, bytes, measured_ns),
 			      memory_order_relaxed);
 }

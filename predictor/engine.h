@@ -56,33 +56,56 @@ struct kc_learned {
 	struct kc_published published; /* any thread */
 };
 
-struct kc_engine_device {
-	const struct kc_device *info;
-	struct kc_learned learned[KC_UNITS];
+/* What launches have taught of each entry. Each is one struct, which is saved, loaded, copied and forgotten by
+ * assignment: whatever is learned belongs in one of these. Of the pointers in them, each leads to the same member of
+ * the entry above, and is set when the entry is made or recalled. */
+struct kc_device_learned {
+	struct kc_learned levels[KC_UNITS];
 	struct kc_contention contention;
 	struct kc_device_experience experience;
 	struct kc_rivals rivals;
 	struct kc_usual usual;
-	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
-	_Atomic uint32_t lessons;                               /* changes with all that is learned on it */
+};
+
+struct kc_kernel_learned {
+	struct kc_kernel_experience experience;
+	struct kc_scaling scaling; /* under the lock */
+	_Atomic uint32_t measured; /* launches */
+};
+
+struct kc_key_learned {
+	struct kc_learned levels[KC_UNITS];
+	struct kc_sizes sizes; /* under the lock */
+};
+
+struct kc_variant_learned {
+	struct kc_learned level;
+	struct kc_contention contention;
+	struct kc_range range;
+	_Atomic uint32_t measured; /* launches */
+	_Atomic uint32_t solos;    /* launches that are known to have run alone */
+};
+
+struct kc_engine_device {
+	const struct kc_device *info;
+	struct kc_device_learned learned;
+	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
+	_Atomic uint32_t lessons;          /* changes with all that is learned on it */
 };
 
 struct kc_engine_kernel {
 	struct kc_engine_device *device;
-	struct kc_kernel_experience experience;
+	struct kc_kernel_learned learned;
 	struct kc_name_traits name;
-	struct kc_scaling scaling;             /* under the lock */
 	struct kc_arguments_fit *by_arguments; /* under the lock; the driver's. NULL: no launch had numbers */
-	_Atomic uint32_t scalings;             /* changes whenever scaling does */
-	_Atomic uint32_t measured;             /* launches */
+	_Atomic uint32_t scalings;             /* changes whenever learned.scaling does */
 };
 
 struct kc_engine_key {
 	struct kc_engine_kernel *kernel;
-	struct kc_learned learned[KC_UNITS];
-	struct kc_sizes sizes;             /* under the lock */
-	_Atomic uint32_t sizes_generation; /* changes whenever sizes do */
+	struct kc_key_learned learned;
+	_Atomic uint32_t sizes_generation; /* changes whenever learned.sizes does */
 };
 
 struct kc_engine_shape {
@@ -101,25 +124,22 @@ struct kc_engine_variant {
 	struct kc_engine_kernel *kernel;
 	struct kc_engine_key *key;
 	struct kc_engine_shape *shape;
-	_Atomic uint32_t measured;         /* launches */
-	_Atomic uint32_t solos;            /* launches that are known to have run alone */
+	struct kc_variant_learned learned;
 	_Atomic uint32_t news;             /* kc_prediction_request.news */
 	struct kc_outstanding outstanding; /* these and the next: all that most launches need */
 	struct kc_engine_asked asked;
-	struct kc_range range;
 	struct kc_name name;
 	struct kc_work work;
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
 	struct kc_argument_numbers numbers;
 	float prior_log_ns; /* kc_prior_log_ns(), and what kc_prior_more() adds */
-	float lesson_rest;  /* learner: weight of what the first launch that ran alone will teach the rivals */
+	/* What one launch leaves for a later one of this run: */
+	float lesson_rest; /* learner: weight of what the first launch that ran alone will teach the rivals */
 	struct kc_correction_lesson lesson; /* learner: what the rivals were taught, */
 	struct kc_solo guess;               /* and by which guess, as it was before the first launch was measured */
-	struct kc_learned learned;
-	struct kc_contention contention;
-	struct kc_solo by_sizes; /* under the lock: from other sizes, before it is measured itself */
-	uint32_t sizes_seen;     /* under the lock: what by_sizes rests on */
+	struct kc_solo by_sizes;            /* under the lock: from other sizes, before it is measured itself */
+	uint32_t sizes_seen;                /* under the lock: what by_sizes rests on */
 };
 
 /* Which level's belief was published: enum kc_model says KC_MODEL_BSP_DEVICE, _KERNEL, _SHAPE, _CODE or _SIZES. */
@@ -212,6 +232,14 @@ size_t kc_engine_variant_given(struct kc_engine_variant *variant, const char *ar
  * kc_lambda_start_from_related). work, from_work: NULL where both are in the same units. */
 void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work, int related);
+/* Everything that was learned of the same entry in an earlier run. The entry is new; by_arguments is recalled by the
+ * driver itself. from_work: the units of the variant's λ there. */
+void kc_engine_recall_device(const struct kc_engine *engine, struct kc_engine_device *device,
+			     const struct kc_device_learned *from);
+void kc_engine_recall_kernel(struct kc_engine_kernel *kernel, const struct kc_kernel_learned *from);
+void kc_engine_recall_key(struct kc_engine_key *key, const struct kc_key_learned *from);
+void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc_variant_learned *from,
+			      const struct kc_work *from_work);
 /* Sizes of the kernel that were measured elsewhere. It has learned nothing yet. */
 void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes);
 /* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */

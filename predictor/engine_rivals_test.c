@@ -88,7 +88,8 @@ static double factor(const struct world *w)
 {
 	const struct kc_name_traits another = {.family = KC_FAMILY_FRAMEWORK, .kin = 0x5eed};
 
-	return exp((double)kc_correction_of(&w->device.rivals.correction, &another, w->variants[0].prior_log_ns));
+	return exp(
+	    (double)kc_correction_of(&w->device.learned.rivals.correction, &another, w->variants[0].prior_log_ns));
 }
 
 /* Offset 0 is worth four launches (correction.c): twenty whole lessons make 20 / 24 of log 8, a factor of 5.7, twenty

@@ -160,7 +160,7 @@ static int64_t held(const struct world *w, uint32_t variant, int64_t guessed_ns)
 {
 	struct kc_solo guess = {.ns = guessed_ns};
 
-	kc_usual_bound(&w->device.usual, &w->variants[variant].work, &guess);
+	kc_usual_bound(&w->device.learned.usual, &w->variants[variant].work, &guess);
 	return guess.ns;
 }
 
@@ -192,11 +192,12 @@ static void entries_start_from_their_parents(void **state)
 		assert_near(solo(w, i).ns, work_ns(w, i, 1 / 3.0));
 	assert_near(solo(w, OTHER_KERNEL).ns, held(w, OTHER_KERNEL, work_ns(w, OTHER_KERNEL, 1 / 3.0)));
 	kc_engine_key_init(&key, &w->kernels[1]);
-	assert_true(key.learned[KC_UNIT_NOMINAL].lambda.parent == &w->device.learned[KC_UNIT_NOMINAL].lambda);
-	assert_float_equal(key.learned[KC_UNIT_NOMINAL].lambda.log_value, -log(3), 1e-4);
-	assert_int_equal(key.learned[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_true(key.learned.levels[KC_UNIT_NOMINAL].lambda.parent ==
+		    &w->device.learned.levels[KC_UNIT_NOMINAL].lambda);
+	assert_float_equal(key.learned.levels[KC_UNIT_NOMINAL].lambda.log_value, -log(3), 1e-4);
+	assert_int_equal(key.learned.levels[KC_UNIT_NOMINAL].lambda.count, 0);
 	/* A kernel of counted work starts from another λ, of which nothing is known. */
-	assert_int_equal(w->device.learned[KC_UNIT_COUNTED].lambda.count, 0);
+	assert_int_equal(w->device.learned.levels[KC_UNIT_COUNTED].lambda.count, 0);
 	destroy(w);
 }
 
@@ -253,18 +254,18 @@ static void an_unknown_overlap_teaches_no_contention(void **state)
 	struct kc_contention own, devices;
 
 	run_alone(w, FEW, MS);
-	own = w->variants[FEW].contention;
-	devices = w->device.contention;
+	own = w->variants[FEW].learned.contention;
+	devices = w->device.learned.contention;
 	predict(w, FEW, 0);
 	decide(w, FEW, KC_OVERLAP_UNKNOWN, 3 * MS);
-	assert_memory_equal(&w->variants[FEW].contention, &own, sizeof(own));
-	assert_memory_equal(&w->device.contention, &devices, sizeof(devices));
+	assert_memory_equal(&w->variants[FEW].learned.contention, &own, sizeof(own));
+	assert_memory_equal(&w->device.learned.contention, &devices, sizeof(devices));
 	/* Nor does it count as alone: λ is as before. */
-	assert_int_equal(w->variants[FEW].solos, 1);
+	assert_int_equal(w->variants[FEW].learned.solos, 1);
 	assert_near(solo(w, FEW).ns, MS);
 	decide(w, FEW, KC_OVERLAP_BEHIND, 3 * MS);
-	assert_memory_not_equal(&w->variants[FEW].contention, &own, sizeof(own));
-	assert_memory_not_equal(&w->device.contention, &devices, sizeof(devices));
+	assert_memory_not_equal(&w->variants[FEW].learned.contention, &own, sizeof(own));
+	assert_memory_not_equal(&w->device.learned.contention, &devices, sizeof(devices));
 	assert_near(solo(w, FEW).ns, MS);
 }
 
@@ -287,8 +288,9 @@ static void what_is_published_is_what_lambda_believes(void **state)
 		assert_true(told->variant == (i > 1 ? &w->variants[FEW] : NULL));
 		assert_belief_equal(&told->belief, &now);
 	}
-	const struct kc_learned *levels[] = {&w->device.learned[KC_UNIT_NOMINAL], &w->keys[0].learned[KC_UNIT_NOMINAL],
-					     &w->variants[FEW].learned};
+	const struct kc_learned *levels[] = {&w->device.learned.levels[KC_UNIT_NOMINAL],
+					     &w->keys[0].learned.levels[KC_UNIT_NOMINAL],
+					     &w->variants[FEW].learned.level};
 	for (uint32_t i = 0; i < 3; i++) {
 		struct kc_belief read;
 
@@ -360,15 +362,15 @@ static void counted_work_is_learned_by_size(void **state)
 	predict(w, FEW, 0);
 	measure(w, FEW, 10 * MS);
 	decide(w, FEW, KC_OVERLAP_BEHIND, 10 * MS); /* not alone: no size was measured */
-	assert_int_equal(w->keys[0].sizes.count, 0);
+	assert_int_equal(w->keys[0].learned.sizes.count, 0);
 	run_alone(w, FEW, 10 * MS);
-	assert_int_equal(w->keys[0].sizes.count, 1);
+	assert_int_equal(w->keys[0].learned.sizes.count, 1);
 	assert_int_equal(solo(w, MANY).model, KC_MODEL_BSP_SIZES);
 	/* Three times the work, far above the launch term: three times as long, to 5 %. */
 	assert_in_range(solo(w, MANY).ns, 285 * MS / 10, 315 * MS / 10);
 	/* The λ of a nominal work has nothing to do with it. */
-	assert_int_equal(w->device.learned[KC_UNIT_NOMINAL].lambda.count, 0);
-	assert_int_equal(w->keys[0].learned[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_int_equal(w->device.learned.levels[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_int_equal(w->keys[0].learned.levels[KC_UNIT_NOMINAL].lambda.count, 0);
 	assert_int_equal(solo(w, OTHER_KERNEL).model, KC_MODEL_BSP_DEVICE);
 }
 
@@ -379,13 +381,13 @@ static void a_size_may_be_learned_of_another_launch(void **state)
 	count_work(w, FEW);
 	count_work(w, MANY);
 	kc_engine_learn_size(&w->engine, &w->keys[0], &w->variants[FEW].work, &w->variants[FEW].size, 10 * MS);
-	assert_int_equal(w->keys[0].sizes.count, 1);
+	assert_int_equal(w->keys[0].learned.sizes.count, 1);
 	assert_int_equal(solo(w, FEW).model, KC_MODEL_BSP_SIZES);
 	assert_near(solo(w, FEW).ns, 10 * MS);
 	assert_in_range(solo(w, MANY).ns, 285 * MS / 10, 315 * MS / 10);
-	assert_int_equal(w->keys[0].learned[KC_UNIT_COUNTED].lambda.count, 1);
-	assert_int_equal(w->device.learned[KC_UNIT_COUNTED].lambda.count, 1);
-	assert_int_equal(w->variants[FEW].learned.lambda.count, 0);
+	assert_int_equal(w->keys[0].learned.levels[KC_UNIT_COUNTED].lambda.count, 1);
+	assert_int_equal(w->device.learned.levels[KC_UNIT_COUNTED].lambda.count, 1);
+	assert_int_equal(w->variants[FEW].learned.level.lambda.count, 0);
 }
 
 /* A second for a kernel of 41 million threads says nothing of another one, which may take 0.1 ms. Without the bound it
@@ -468,8 +470,8 @@ static void without_contexts_lambda_predicts_alone(void **state)
 static int learned_mix(const struct world *w)
 {
 	struct world *new = world_without(0);
-	int learned = memcmp(w->device.experience.standing.with, new->device.experience.standing.with,
-			     sizeof(w->device.experience.standing.with)) != 0;
+	int learned = memcmp(w->device.learned.experience.standing.with, new->device.learned.experience.standing.with,
+			     sizeof(w->device.learned.experience.standing.with)) != 0;
 
 	destroy(new);
 	return learned;
@@ -477,7 +479,7 @@ static int learned_mix(const struct world *w)
 
 static int learned_margins(const struct world *w)
 {
-	return w->device.experience.margins.all.factors != 0;
+	return w->device.learned.experience.margins.all.factors != 0;
 }
 
 static void without_mix_or_margins_they_are_not_learned(void **state)

@@ -164,7 +164,7 @@ void kc__early_succeed(struct kc__kernel *kernel)
 	for (struct kc__early *e = kernel->early_made; e; e = e->next_made) {
 		struct kc__variant *successor = e->variant->successor;
 
-		if (successor && !successor->engine.learned.lambda.count) /* else earlier runs taught more */
+		if (successor && !successor->engine.learned.level.lambda.count) /* else earlier runs taught more */
 			kc_engine_succeed(&successor->engine, &e->variant->engine);
 	}
 }

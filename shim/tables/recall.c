@@ -88,7 +88,7 @@ void kc__recall_begin(void)
 			kc_past_recall_device(&from, device->uuid, &kc__shim.engine, &device->engine);
 	}
 	for (int i = 0; i < kc__shim.device_count; i++)
-		kc__shim.devices[i].engine.experience.cells = kc__shim.engine.cells;
+		kc__shim.devices[i].engine.learned.experience.cells = kc__shim.engine.cells;
 }
 
 static struct kc_code_identity identity_of(const struct kc__kernel *kernel)

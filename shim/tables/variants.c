@@ -215,7 +215,8 @@ static void make(void *making)
 	kc__recall_variant(variant, arguments);
 	if (variant->engine.work.counted)
 		succeed(variant, m->formula);
-	variant->awaits_first = m->launched && !variant->unpredictable && !atomic_load(&variant->engine.measured);
+	variant->awaits_first =
+	    m->launched && !variant->unpredictable && !atomic_load(&variant->engine.learned.measured);
 	if (variant->awaits_first)
 		kc__flush_new_shape(kc__now_ns());
 	variant->id = ++kc__shim.variant_count;

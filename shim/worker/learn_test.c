@@ -205,8 +205,8 @@ static void sizes_are_learned_in_the_order_of_the_predictions(void **state)
 	successor = &a->successor->engine;
 	kc_sizes_learn(&expected, &successor->size, successor->work.launch_ns, 7000);
 	kc_sizes_learn(&expected, &successor->size, successor->work.launch_ns, 9000);
-	assert_int_equal(successor->key->sizes.count, 1);
-	assert_float_equal(successor->key->sizes.points[0].time_ns, expected.points[0].time_ns, 0);
+	assert_int_equal(successor->key->learned.sizes.count, 1);
+	assert_float_equal(successor->key->learned.sizes.points[0].time_ns, expected.points[0].time_ns, 0);
 }
 
 /* Whatever the predecessor knew before it was ever launched, by an earlier run, its successor does not get: its own
@@ -218,10 +218,10 @@ static void what_was_not_launched_has_nothing_to_hand_on(void **state)
 
 	(void)state;
 	kc__early_made(made, 2000);
-	made->engine.learned.lambda.count = not_made->engine.learned.lambda.count = 3;
+	made->engine.learned.level.lambda.count = not_made->engine.learned.level.lambda.count = 3;
 	kc__learn_formula(&kernel, formula, kc__early_prepare(&kernel, formula));
-	assert_int_equal(made->successor->engine.learned.lambda.count, 3);
-	assert_int_equal(not_made->successor->engine.learned.lambda.count, 0);
+	assert_int_equal(made->successor->engine.learned.level.lambda.count, 3);
+	assert_int_equal(not_made->successor->engine.learned.level.lambda.count, 0);
 }
 
 static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, int64_t took_ns)
@@ -245,7 +245,7 @@ static void launches_made_before_the_code_was_read_teach_no_size_but_the_first(v
 {
 	struct kc__variant *variant = launched(4, 1);
 	struct kc__formula *formula = read_code();
-	const struct kc_sizes *sizes = &variant->engine.key->sizes;
+	const struct kc_sizes *sizes = &variant->engine.key->learned.sizes;
 	double first_ns;
 
 	(void)state;
@@ -257,7 +257,7 @@ static void launches_made_before_the_code_was_read_teach_no_size_but_the_first(v
 	learn_alone(variant, 3000, 70000);
 	assert_int_equal(sizes->count, 1);
 	assert_float_equal(sizes->points[0].time_ns, first_ns, 0);
-	assert_int_equal(atomic_load(&variant->successor->engine.measured), 1);
+	assert_int_equal(atomic_load(&variant->successor->engine.learned.measured), 1);
 }
 
 /* Durations by context are kept for all devices together. */

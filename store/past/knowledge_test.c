@@ -309,11 +309,11 @@ static void a_known_launch_is_predicted_and_still_first_seen(void **state)
 	assert_in_range(prospect.solo.ns, 4749, 4750);
 	assert_int_equal(prospect.solo.model, KC_MODEL_BSP_SHAPE);
 	assert_int_equal(prospect.novelty, KC_FIRST_SEEN);
-	assert_true(w.key.learned[KC_UNIT_NOMINAL].lambda.log_value == log(0.25));
-	assert_true(w.device.learned[KC_UNIT_NOMINAL].lambda.log_value == 1);
-	assert_int_equal(w.kernel.scaling.count, 1);
+	assert_true(w.key.learned.levels[KC_UNIT_NOMINAL].lambda.log_value == log(0.25));
+	assert_true(w.device.learned.levels[KC_UNIT_NOMINAL].lambda.log_value == 1);
+	assert_int_equal(w.kernel.learned.scaling.count, 1);
 	meet(&w, NULL, &a100);
-	assert_int_equal(w.variant.learned.lambda.count, 0);
+	assert_int_equal(w.variant.learned.level.lambda.count, 0);
 }
 
 /* On a GPU of the same architecture with half the clock, λ is the same number and the nominal work takes twice as
@@ -337,8 +337,8 @@ static void on_a_related_gpu_times_scale(void **state)
 	meet(&w, &k, &half);
 	kc_engine_ask(&w.engine, &w.variant, NULL, &prospect);
 	assert_true(fabs((double)prospect.solo.ns - (w.variant.work.launch_ns + 2 * full_ns)) < 2);
-	assert_int_equal(w.device.learned[KC_UNIT_NOMINAL].lambda.count, 0);
-	assert_int_equal(w.kernel.scaling.count, 0);
+	assert_int_equal(w.device.learned.levels[KC_UNIT_NOMINAL].lambda.count, 0);
+	assert_int_equal(w.kernel.learned.scaling.count, 0);
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static void count_shape(struct kc__replay_shape *shape, void *arg)
 {
 	struct kc_past *past = arg;
 
-	if (shape->engine.measured && shape->engine.name.launch)
+	if (shape->engine.learned.measured && shape->engine.name.launch)
 		past->capacity += NAMES_PER_SHAPE;
 }
 
@@ -135,7 +135,7 @@ static void index_shape(struct kc__replay_shape *shape, void *arg)
 	const char *mangled;
 	uint64_t whatever_given;
 
-	if (!shape->engine.measured || !shape->engine.name.launch)
+	if (!shape->engine.learned.measured || !shape->engine.name.launch)
 		return;
 	mangled = shape->code->identity.mangled;
 	whatever_given = kc_launch_name(mangled, &shape->dims, NULL);
@@ -379,7 +379,8 @@ void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query
 	}
 	if (!best || (whole && several))
 		return;
-	out->lambda = whole ? &best->engine.learned.lambda : &best->engine.key->learned[KC_UNIT_NOMINAL].lambda;
+	out->lambda =
+	    whole ? &best->engine.learned.level.lambda : &best->engine.key->learned.levels[KC_UNIT_NOMINAL].lambda;
 	if (!out->lambda->count)
 		return;
 	out->kin = kin_of(best, query);

@@ -14,7 +14,7 @@ static void adopt_model(const struct kc_knowledge *knowledge, struct kc_engine_d
 	if (!model || !model->lambda.count)
 		return;
 	lambda = kc_knowledge_lambda(&model->lambda);
-	kc_engine_adopt(&device->learned[KC_UNIT_NOMINAL], NULL, &lambda, NULL, 0);
+	kc_engine_adopt(&device->learned.levels[KC_UNIT_NOMINAL], NULL, &lambda, NULL, 0);
 }
 
 void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, struct kc_engine *engine,
@@ -27,12 +27,14 @@ void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, st
 		adopt_model(from->knowledge, device);
 		return;
 	}
-	kc_engine_adopt(&device->learned[KC_UNIT_NOMINAL], NULL, &known->learned[KC_UNIT_NOMINAL].lambda, NULL, 0);
-	device->contention = known->contention;
-	device->experience = known->experience;
-	engine->cells = known->experience.cells;
+	kc_engine_adopt(&device->learned.levels[KC_UNIT_NOMINAL], NULL, &known->learned.levels[KC_UNIT_NOMINAL].lambda,
+			NULL, 0);
+	device->learned.contention = known->learned.contention;
+	device->learned.experience = known->learned.experience;
+	engine->cells = known->learned.experience.cells;
 	for (uint32_t kind = 0; kind < KC_ENGINE_COPY_KINDS; kind++)
-		atomic_store(&device->copy_ns_per_mib[kind], atomic_load(&known->copy_ns_per_mib[kind]));
+		atomic_store(&device->learned.copy_ns_per_mib[kind],
+			     atomic_load(&known->learned.copy_ns_per_mib[kind]));
 }
 
 static void adopt_sizes(const struct kc_knowledge *knowledge, const struct kc_code_identity *code,
@@ -56,9 +58,9 @@ void kc_past_recall_kernel(const struct kc_beginning *from, const struct kc_code
 		adopt_sizes(from->knowledge, code, kernel);
 		return;
 	}
-	atomic_store(&kernel->measured, atomic_load(&known->measured));
-	kernel->experience = known->experience;
-	kernel->experience.standing.parent = &kernel->device->experience.standing;
+	atomic_store(&kernel->learned.measured, atomic_load(&known->learned.measured));
+	kernel->learned.experience = known->learned.experience;
+	kernel->learned.experience.standing.parent = &kernel->device->learned.experience.standing;
 }
 
 static void take_over(struct kc_learned *learned, const struct kc_work *work, const struct kc_past_shape *known)
@@ -96,11 +98,11 @@ void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_qu
 	block_query.arguments = NULL;
 	choose(from, &block_query, &known, &there, &same);
 	if (known.kin) /* in nominal units: launches were replayed without their code */
-		take_over(&key->learned[KC_UNIT_NOMINAL], NULL, &known);
+		take_over(&key->learned.levels[KC_UNIT_NOMINAL], NULL, &known);
 	if (!there)
 		return;
 	lambda = kc_knowledge_lambda(&there->lambda);
-	kc_engine_adopt(&key->learned[KC_UNIT_NOMINAL], NULL, &lambda, NULL, !same);
+	kc_engine_adopt(&key->learned.levels[KC_UNIT_NOMINAL], NULL, &lambda, NULL, !same);
 }
 
 void kc_past_recall_shape(const struct kc_beginning *from, const struct kc_past_query *query,
@@ -133,7 +135,7 @@ static void adopt_variant(const struct kc_knowledge_entry *there, int same, cons
 	if (!work_there(there, same, query, &variant->work, &work))
 		return;
 	lambda.weight = fmin(lambda.weight, ELSEWHERE_WEIGHT);
-	kc_engine_adopt(&variant->learned, &variant->work, &lambda, &work, !same);
+	kc_engine_adopt(&variant->learned.level, &variant->work, &lambda, &work, !same);
 	if (same && variant->work.counted)
 		kc_engine_learn_known(variant);
 }
@@ -150,15 +152,15 @@ void kc_past_recall_variant(const struct kc_beginning *from, const struct kc_pas
 		adopt_variant(there, same, query, variant);
 	if (!known.kin)
 		return;
-	take_over(&variant->learned, &variant->work, &known);
+	take_over(&variant->learned.level, &variant->work, &known);
 	if (known.kin != KC_PAST_SAME)
 		return;
 	variant->name.launch = known.variant->name.launch;
-	variant->contention = known.variant->contention;
-	variant->contention.parent = &variant->kernel->device->contention;
-	variant->range = known.variant->range;
-	atomic_store(&variant->solos, atomic_load(&known.variant->solos));
-	atomic_store(&variant->measured, atomic_load(&known.variant->measured));
-	if (variant->work.counted && variant->solos)
+	variant->learned.contention = known.variant->learned.contention;
+	variant->learned.contention.parent = &variant->kernel->device->learned.contention;
+	variant->learned.range = known.variant->learned.range;
+	atomic_store(&variant->learned.solos, atomic_load(&known.variant->learned.solos));
+	atomic_store(&variant->learned.measured, atomic_load(&known.variant->learned.measured));
+	if (variant->work.counted && variant->learned.solos)
 		kc_engine_learn_known(variant);
 }

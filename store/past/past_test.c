@@ -140,18 +140,18 @@ static void the_same_launch_is_known(void **state)
 	past = load(*state, 1000);
 	kc_past_shape(past, &query, &shape);
 	assert_int_equal(shape.kin, KC_PAST_SAME);
-	assert_int_equal(shape.variant->measured, LAUNCHES);
-	assert_int_equal(shape.variant->solos, LAUNCHES);
+	assert_int_equal(shape.variant->learned.measured, LAUNCHES);
+	assert_int_equal(shape.variant->learned.solos, LAUNCHES);
 	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
 	query.dims = &block;
 	kc_past_shape(past, &query, &shape);
 	assert_int_equal(shape.kin, KC_PAST_SAME);
 	assert_non_null(kc_past_kernel(past, &query.code, OWN));
-	assert_int_equal(kc_past_kernel(past, &query.code, OWN)->measured, LAUNCHES);
+	assert_int_equal(kc_past_kernel(past, &query.code, OWN)->learned.measured, LAUNCHES);
 	assert_int_equal(kc_past_measured(past, &query.code, OWN, query.dims), LAUNCHES);
 	device = kc_past_device(past, OWN);
 	assert_non_null(device);
-	assert_true(device->learned[KC_UNIT_NOMINAL].lambda.count > 0);
+	assert_true(device->learned.levels[KC_UNIT_NOMINAL].lambda.count > 0);
 	assert_null(kc_past_device(past, OTHER));
 	kc_past_free(past);
 }
@@ -196,7 +196,7 @@ static void the_newest_launches_count(void **state)
 	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
 	past = load(*state, LAUNCHES / 2);
 	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.variant->measured,
+	assert_int_equal(shape.variant->learned.measured,
 			 LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
 	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
 	kc_past_free(past);
@@ -214,8 +214,8 @@ static double known_after(const struct kc_past *past, const struct kc_past_shape
 	for (uint32_t i = 0; i < launches; i++)
 		kc_history_add(&h, shape->variant->name.launch, 0, 0);
 	assert_non_null(device);
-	kc_cells_estimate(device->experience.cells, &name, kc_history_context(&h, shape->variant->name.launch, 0, 0),
-			  &recall);
+	kc_cells_estimate(device->learned.experience.cells, &name,
+			  kc_history_context(&h, shape->variant->name.launch, 0, 0), &recall);
 	assert_int_not_equal(recall.known, 0);
 	return exp((double)recall.log_ns);
 }
@@ -230,7 +230,7 @@ static void how_a_long_run_began_is_known(void **state)
 	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
 	past = load(*state, 64); /* the first 8 entries, of which 2 are launches, and the last 56 */
 	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.variant->measured, 58);
+	assert_int_equal(shape.variant->learned.measured, 58);
 	for (uint32_t launches = 0; launches < 2; launches++)
 		assert_in_range(known_after(past, &shape, launches), 3 * DURATION_NS - 10, 3 * DURATION_NS + 10);
 	assert_in_range(known_after(past, &shape, 2), 0.9 * DURATION_NS, 2 * DURATION_NS);

@@ -102,7 +102,7 @@ static uint32_t device_of(struct kc_knowledge_made *made, const struct kc__repla
 	    .simulated = info->simulated != 0,
 	    .memory_bytes_per_s = info->memory_bytes_per_s,
 	};
-	const struct kc_lambda *lambda = &from->engine.learned[KC_UNIT_NOMINAL].lambda;
+	const struct kc_lambda *lambda = &from->engine.learned.levels[KC_UNIT_NOMINAL].lambda;
 	struct kc_knowledge_device *device;
 	int is_new;
 	uint32_t place;
@@ -155,7 +155,7 @@ static uint32_t kernel_of(struct kc_knowledge_made *made, const struct kc__repla
 			fail(made, -ENOMEM);
 	}
 	if (is_fresh(made, from))
-		pool_sizes(&kernel->sizes, &from->engine.scaling);
+		pool_sizes(&kernel->sizes, &from->engine.learned.scaling);
 	return place;
 }
 
@@ -219,7 +219,7 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 		made->foreign_gpu++;
 		return;
 	}
-	if (!mangled || !variant->measured || !variant->name.launch || shape->unpredictable != KC_PREDICTED)
+	if (!mangled || !variant->learned.measured || !variant->name.launch || shape->unpredictable != KC_PREDICTED)
 		return;
 	if (shape->on->assumed && !shape->on->by_capability) {
 		made->unknown_gpu++;
@@ -229,12 +229,12 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 	kernel = device == UINT32_MAX ? UINT32_MAX : kernel_of(made, shape->code, device);
 	if (kernel == UINT32_MAX)
 		return;
-	((struct kc__made_kernel *)made->kernels.at)[kernel].row.measured += variant->measured;
+	((struct kc__made_kernel *)made->kernels.at)[kernel].row.measured += variant->learned.measured;
 	memset(block.grid, 0, sizeof(block.grid));
 	if (is_fresh(made, variant->key))
 		add_entry(made, kc_launch_name(mangled, &block, NULL), kernel, 0, &variant->work,
-			  &variant->key->learned[KC_UNIT_NOMINAL].lambda);
-	entry = add_entry(made, shape->name, kernel, 1, &variant->work, &variant->learned.lambda);
+			  &variant->key->learned.levels[KC_UNIT_NOMINAL].lambda);
+	entry = add_entry(made, shape->name, kernel, 1, &variant->work, &variant->learned.level.lambda);
 	if (entry != UINT32_MAX && shape->launched != shape)
 		note_given(made, kc_launch_name(mangled, &shape->dims, NULL), kernel, entry);
 }

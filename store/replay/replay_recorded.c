@@ -223,7 +223,7 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 		shape->first_alone = given != NULL;
 		if (!shape->successor)
 			return kc__knowledge_error(r->knowledge) ? kc__knowledge_error(r->knowledge) : -ENOMEM;
-		if (!shape->successor->engine.learned.lambda.count)
+		if (!shape->successor->engine.learned.level.lambda.count)
 			kc_engine_succeed(&shape->successor->engine, &shape->engine);
 	}
 	return 0;
