@@ -219,6 +219,7 @@ static int print(struct comparison *c)
 	    .left_out = c->baseline.other_count,
 	    .left_out_ns = c->baseline.other_ns,
 	    .simulated = c->baseline.simulated,
+	    .markdown = request->markdown,
 	};
 
 	for (int i = 0; i < KC_SIDES; i++) {
@@ -239,9 +240,7 @@ static int print(struct comparison *c)
 		view.sources[KC_OLD].path = request->baseline;
 		view.sources[KC_OLD].baseline = c->baseline.source;
 	}
-	return request->options.common.json ? kc_diff_json(&view)
-	       : request->markdown          ? kc_diff_markdown(&view)
-					    : kc_diff_text(&view);
+	return request->options.common.json ? kc_diff_json(&view) : kc_diff_text(&view);
 }
 
 /* The status with --fail. */
@@ -334,8 +333,8 @@ const struct kc_command kc_command_diff = {
 	"Several OLD runs also tell how much runs of the same program differ; one run against one cannot tell that.\n"
 	".Pp\n"
 	"The time lost by a kernel is that of its launches in NEW over what they took in OLD.\n"
-	"The parts at the top add up to the difference between the runs; the last one holds changes within the\n"
-	"limits, chance and single outliers.\n"
+	"The lines at the top, the largest part first, add up to the difference between the runs: what each kernel\n"
+	"took in NEW more than in OLD, and the reason that makes most of that.\n"
 	".Pp\n"
 	"A baseline is a JSON file of some 16 KiB, to be committed in place of a database; kernels that took least\n"
 	"time may have no room in it, and are not compared then.\n"

@@ -58,10 +58,12 @@ struct kc_diff_kernel {
 	/* What is shown of a change: of all launches that were compared, or, where they as a whole did not change, of
 	 * those launch shapes that did. 0 where nothing was compared. */
 	double shown_launches, shown_ns[KC_SIDES];
-	double lost_ns;    /* by these launches of NEW */
-	double mix_ns;     /* of the difference of total_ns: by launches more or fewer, of other shapes, or at other
-			      positions */
-	double company_ns; /* the same: by more or fewer of the launches being overlapped */
+	double lost_ns;  /* by these launches of NEW */
+	double mix_ns;   /* of the difference of total_ns: by launches more or fewer, of other shapes, or at other
+			    positions */
+	double count_ns; /* of mix_ns: by launches more or fewer, at the mean duration of OLD; new, gone: 0, as below */
+	double sizes_ns; /* of mix_ns: by launches of other shapes. What is left of it is by other positions */
+	double company_ns; /* as mix_ns: by more or fewer of the launches being overlapped */
 	double detectable; /* the least slowdown that would have been reported; NAN: none would */
 	uint32_t
 	    replaced; /* new, gone: the kernel that came in its place, or that it came in place of; KC_DIFF_NOWHERE */

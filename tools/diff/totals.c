@@ -76,6 +76,7 @@ static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *ke
 	if (old.launches > 0 && new.launches > 0)
 		company = company_cost(shape, old.ns / old.launches);
 	kernel->company_ns += company;
+	kernel->sizes_ns += old.launches > 0 ? (new.launches - old.launches) * old.ns / old.launches : new.ns;
 	kernel->mix_ns += shape->more_ns - company;
 	for (int i = 0; i < KC_COMPANIES; i++)
 		kernel->mix_ns += more_cost(less(shape->of[KC_OLD][i], shape->compared[KC_OLD][i]),
@@ -118,6 +119,18 @@ static void add_up_units(const struct adding *c)
 	}
 }
 
+/* Divides what more or fewer launches of each shape cost. */
+static void divide_mix(struct kc_diff_kernel *kernel)
+{
+	double old = kernel->launches[KC_OLD], new = kernel->launches[KC_NEW];
+
+	if (old > 0 && new > 0)
+		kernel->count_ns = (new - old) * kernel->total_ns[KC_OLD] / old;
+	else
+		kernel->sizes_ns = 0;
+	kernel->sizes_ns -= kernel->count_ns;
+}
+
 static void add_up(const struct adding *c)
 {
 	for (int side = 0; side < KC_SIDES; side++) {
@@ -144,6 +157,8 @@ static void add_up(const struct adding *c)
 			c->out->total_ns[side] += sum.ns;
 		}
 	}
+	for (size_t i = 0; i < c->out->count; i++)
+		divide_mix(c->out->kernels + i);
 }
 
 int kc_diff_add_up(const struct kc_measured_names *names, const struct kc_diff_units *units, struct kc_diff *out)

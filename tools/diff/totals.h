@@ -7,8 +7,8 @@
 
 #include "compare.h"
 
-/* Sets launches, total_ns, mix_ns and company_ns of the kernels, which are by number, and total_ns of all. 0 or
- * -ENOMEM. */
+/* Sets launches, total_ns, mix_ns with its parts, and company_ns of the kernels, which are by number, and total_ns of
+ * all. 0 or -ENOMEM. */
 int kc_diff_add_up(const struct kc_measured_names *names, const struct kc_diff_units *units, struct kc_diff *out);
 
 #endif

@@ -31,12 +31,11 @@ static const struct kc_example examples[] = {
 		    "  kerncast diff --baseline kernels.json --fail\n",
 	.output = "…\n"
 		  "Measured time of all kernels: OLD 4.43 ms, NEW 6.75 ms, 2.32 ms (52.4 %) more\n"
-		  "       +320 µs  2 kernels slower\n"
-		  "         +0 ns  0 kernels faster\n"
-		  "      +1.20 ms  6 new kernels\n"
-		  "      -1.84 ms  7 kernels gone\n"
-		  "      +2.54 ms  other numbers of launches, other sizes, or other kernels before them\n"
-		  "      +98.8 µs  all else: changes below the limits, chance, single outliers\n"
+		  "  difference  why             launches       OLD      NEW  kernel\n"
+		  "    +2.92 ms  other sizes     185 → 360   395 µs  3.32 ms  triton__0d1d2d3d\n"
+		  "    other sizes +2.53 ms, more launches +374 µs\n"
+		  "     -481 µs  replaced        60          661 µs   180 µs  triton__0d1d2d34d\n"
+		  "    in place of ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn\n"
 		  "…\n",
     },
     {

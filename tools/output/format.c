@@ -78,6 +78,26 @@ char *kc_format_percent(double percent, char out[static KC_FORMAT_BYTES])
 	return out;
 }
 
+static char *with_sign(double value, const char *size, char out[static KC_FORMAT_BYTES])
+{
+	snprintf(out, KC_FORMAT_BYTES, "%s%s", isnan(value) ? "" : value < 0 ? "-" : "+", size);
+	return out;
+}
+
+char *kc_format_signed_ns(double ns, char out[static KC_FORMAT_BYTES])
+{
+	char text[KC_FORMAT_BYTES];
+
+	return with_sign(ns, kc_format_ns(fabs(ns), text), out);
+}
+
+char *kc_format_signed_percent(double share, char out[static KC_FORMAT_BYTES])
+{
+	char text[KC_FORMAT_BYTES];
+
+	return with_sign(share, kc_format_percent(fabs(share) * 100, text), out);
+}
+
 char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES])
 {
 	if (!isfinite(ratio))

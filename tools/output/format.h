@@ -19,6 +19,10 @@ char *kc_format_count(uint64_t count, char out[static KC_FORMAT_BYTES]);
 /* percent: 4.23 for 4.23 %. "0.42 %", "4.2 %", "42 %", "1,234 %". */
 char *kc_format_percent(double percent, char out[static KC_FORMAT_BYTES]);
 
+/* With a sign: "+4.70 ms"; "+4.2 %" of the share 0.042. */
+char *kc_format_signed_ns(double ns, char out[static KC_FORMAT_BYTES]);
+char *kc_format_signed_percent(double share, char out[static KC_FORMAT_BYTES]);
+
 /* "1.08", "12.5", "340": a ratio, three significant digits. */
 char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES]);
 

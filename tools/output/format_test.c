@@ -30,6 +30,18 @@ static void test_ns(void **state)
 	assert_true(strlen(kc_format_ns(1e300, out)) < KC_FORMAT_BYTES);
 }
 
+static void test_signs(void **state)
+{
+	char out[KC_FORMAT_BYTES];
+
+	(void)state;
+	assert_string_equal(kc_format_signed_ns(4.7e6, out), "+4.70 ms");
+	assert_string_equal(kc_format_signed_ns(-481e3, out), "-481 µs");
+	assert_string_equal(kc_format_signed_ns(NAN, out), "-");
+	assert_string_equal(kc_format_signed_percent(0.262, out), "+26.2 %");
+	assert_string_equal(kc_format_signed_percent(-0.5, out), "-50.0 %");
+}
+
 static void test_count(void **state)
 {
 	char out[KC_FORMAT_BYTES];
@@ -108,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ns),
+	    cmocka_unit_test(test_signs),
 	    cmocka_unit_test(test_count),
 	    cmocka_unit_test(test_percent),
 	    cmocka_unit_test(test_ratio),

@@ -260,6 +260,35 @@ four_processes() { # SEED ROUNDS...: of the second one, kernel 1 costs as $costs
 	equal "$(of_diff "(SELECT count(*) FROM json_each(j, '\$.changes') WHERE value ->> 'name' LIKE '% on %')")" 0 "changes on a process"
 }
 
+# --- what makes the difference
+
+@test "the largest contributor is the first line, with its reason, in each of 40 made pairs" {
+	"$root/scripts/diff-on-pairs" --build "$build" --pairs 40 >pairs
+	equal "$(wc -l <pairs)" 6 "lines: a kind each, and nothing that is wrong"
+	equal "$(awk '{ sum += $4 } END { print sum }' pairs)" 40 "pairs"
+}
+
+# By their CSV: triton__0d1d2d3d had 185 launches and 395 us in bf16, 360 and 3,319 us in int8. All together 2,320 us more.
+@test "a kernel launched more often and at other sizes is named first, in text, JSON, Markdown and page" {
+	local side
+	full_data
+	for side in bf16 int8; do
+		"$kerncast" import "$data/traces_2/pytorch/ao_vit_${side}_a100.csv.gz" -o "$side.db" >/dev/null
+		"$kerncast" import "$data/traces_2/pytorch/ao_vit_${side}_a100.csv.gz" -o both.db >/dev/null
+	done
+	"$kerncast" diff bf16.db int8.db >diff.out
+	equal "$(sed -n '/^Measured time/{n; n; p}' diff.out | tr -s ' ')" \
+		" +2.92 ms other sizes 185 → 360 395 µs 3.32 ms triton__0d1d2d3d" "first line"
+	contains "$("$kerncast" diff --md bf16.db int8.db)" '|--:|---|---|--:|--:|---|
+| +2.92 ms | other sizes | 185 → 360 | 395 µs | 3.32 ms | `triton__0d1d2d3d` |'
+	"$kerncast" diff --json bf16.db int8.db >diff.json
+	equal "$(of_diff "j -> 'contributors' -> 0 ->> 'difference_ns'")" 2924000.0 "ns of the first"
+	equal "$(of_diff "(SELECT sum(value ->> 'difference_ns') FROM json_each(j, '$.contributors'))
+		+ (j -> 'other_contributors' ->> 'difference_ns')")" 2320000.0 "ns of all"
+	"$kerncast" report --html page.html --old 1 both.db >/dev/null
+	contains "$(<page.html)" '"contributors":[{"difference_ns":2924000.0,"why":"other_sizes","old_launches":185.0'
+}
+
 # --- recorded traces: even against odd blocks of launches, and a change planted into one kernel
 
 # Leaves NAME.0.db and NAME.1.db, each with every second block of the launches of each process.

@@ -25,6 +25,7 @@ struct kc_diff_view {
 	size_t left_out;    /* kernels that had no room in the baseline */
 	double left_out_ns; /* and what they took then */
 	int simulated;
+	int markdown; /* kc_diff_text(): in place of text for a terminal */
 };
 
 /* "slower", "faster", "same", "too_few", "new", "gone" */
@@ -32,7 +33,6 @@ const char *kc_diff_what_name(enum kc_diff_what what);
 
 /* Each returns an exit status. */
 int kc_diff_text(const struct kc_diff_view *view);
-int kc_diff_markdown(const struct kc_diff_view *view);
 int kc_diff_json(const struct kc_diff_view *view);
 /* What kc_diff_json() prints. NULL: out of memory. */
 json_t *kc_diff_document(const struct kc_diff_view *view);

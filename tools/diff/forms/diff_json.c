@@ -1,4 +1,5 @@
 #include "diff_forms.h"
+#include "contributors.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
@@ -106,6 +107,21 @@ static json_t *kernels_json(const struct kc_diff_view *view, unsigned whats)
 	return out;
 }
 
+static int set_contributors(const struct kc_diff_view *view, json_t *out)
+{
+	struct kc_diff_contributors made;
+	json_t *list = json_array();
+	int rc = kc_diff_contributors(view->names, view->diff, &view->limits, &made);
+
+	for (size_t i = 0; rc == 0 && i < made.count; i++)
+		json_array_append_new(list, kc_fields_json(&kc_diff_contributor_fields, made.at + i));
+	set(out, "contributors", list);
+	set(out, "other_contributors",
+	    json_pack("{s:I, s:o}", "kernels", (json_int_t)made.others, "difference_ns", kc_json_real(made.rest.ns)));
+	kc_diff_contributors_free(&made);
+	return rc;
+}
+
 static json_t *sums_json(const struct kc_diff *diff)
 {
 	json_t *out = json_object();
@@ -151,6 +167,10 @@ json_t *kc_diff_document(const struct kc_diff_view *view)
 	set(out, "between_runs", kc_json_percent(diff->between));
 	set(out, "filter", filter_json(view));
 	set(out, "sums", sums_json(diff));
+	if (set_contributors(view, out) < 0) {
+		json_decref(out);
+		return NULL;
+	}
 	set(out, "compared_kernels", json_integer((json_int_t)diff->compared));
 	set(out, "compared_on_processes", json_integer((json_int_t)diff->on_processes));
 	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));

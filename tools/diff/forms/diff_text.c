@@ -1,54 +1,27 @@
 #include "diff_forms.h"
+#include "contributors.h"
 #include "tools/diff/side.h"
 #include "tools/command.h"
 #include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
-#include "tools/output/table.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INDENT 2u
-#define SHOWN 20u       /* new and gone kernels */
+#define CONTRIBUTORS 10u
 #define SHAPES_SHOWN 3u /* of a kernel */
-#define NAME 80u        /* columns of a kernel's name in a note */
-#define CELL 48u
-#define TELLS 0.1 /* a change that a kernel's launches should be able to tell */
-_Static_assert(CELL > KC_FORMAT_BYTES, "cells hold formatted numbers");
+#define TELLS 0.1       /* a change that a kernel's launches should be able to tell */
 
-/* "+4.70 ms" */
-static char *signed_ns(double ns, char out[static CELL])
+static int failed(int rc)
 {
-	char text[KC_FORMAT_BYTES];
-
-	snprintf(out, CELL, "%s%s", ns < 0 ? "-" : "+", kc_format_ns(fabs(ns), text));
-	return out;
-}
-
-static char *signed_percent(double share, char out[static CELL])
-{
-	char text[KC_FORMAT_BYTES];
-
-	snprintf(out, CELL, "%s%s", share < 0 ? "-" : "+", kc_format_percent(fabs(share) * 100, text));
-	return out;
-}
-
-static const char *name_of(const struct kc_diff_view *view, uint32_t kernel)
-{
-	return kc_measured_kernel(view->names, kernel)->name;
-}
-
-static char *p_text(double p, char out[static CELL])
-{
-	if (p < 1e-6)
-		snprintf(out, CELL, "< 1e-6");
-	else
-		snprintf(out, CELL, "%.2g", p);
-	return out;
+	kc_error("%s", strerror(-rc));
+	return KC_EXIT_FAILED;
 }
 
 /* --- what is compared */
@@ -105,14 +78,6 @@ static void print_filter(const struct kc_diff_view *view)
 	putchar('\n');
 }
 
-static void print_part(double ns, const char *what, int always)
-{
-	char text[CELL];
-
-	if (always || fabs(ns) >= 1)
-		printf("  %12s  %s\n", signed_ns(ns, text), what);
-}
-
 static size_t count_of(const struct kc_diff *diff, enum kc_diff_what what)
 {
 	size_t n = 0;
@@ -122,44 +87,33 @@ static size_t count_of(const struct kc_diff *diff, enum kc_diff_what what)
 	return n;
 }
 
-/* Slower and faster kernels, which come first. */
-static size_t changed_count(const struct kc_diff *diff)
-{
-	return count_of(diff, KC_DIFF_SLOWER) + count_of(diff, KC_DIFF_FASTER);
-}
-
-static size_t listed_changes(const struct kc_diff_view *view)
-{
-	size_t changed = changed_count(view->diff), top = view->sorting.top;
-
-	return top && top < changed ? top : changed;
-}
-
-static char *kernels_text(const struct kc_diff *diff, enum kc_diff_what what, const char *after, char out[static CELL])
-{
-	size_t n = count_of(diff, what);
-
-	snprintf(out, CELL, "%zu %skernel%s%s", n, what == KC_DIFF_NEW ? "new " : "", n == 1 ? "" : "s", after);
-	return out;
-}
+/* --- the difference, kernel by kernel */
 
 static void print_sums(const struct kc_diff *diff, int is_filtered)
 {
 	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], difference[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
-	char text[CELL];
 	double ns = diff->sums.difference;
 
 	kc_heading("Measured time of %s: OLD %s, NEW %s, %s (%s) %s", is_filtered ? "these launches" : "all kernels",
 		   kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
 		   kc_format_ns(fabs(ns), difference),
 		   kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share), ns < 0 ? "less" : "more");
-	print_part(diff->sums.slower, kernels_text(diff, KC_DIFF_SLOWER, " slower", text), 1);
-	print_part(diff->sums.faster, kernels_text(diff, KC_DIFF_FASTER, " faster", text), 1);
-	print_part(diff->sums.new, kernels_text(diff, KC_DIFF_NEW, "", text), 0);
-	print_part(diff->sums.gone, kernels_text(diff, KC_DIFF_GONE, " gone", text), 0);
-	print_part(diff->sums.mix, "other numbers of launches, other sizes, or other kernels before them", 0);
-	print_part(diff->sums.company, "more or fewer launches overlapped by other kernels", 0);
-	print_part(diff->sums.rest, "all else: changes below the limits, chance, single outliers", 1);
+}
+
+static int print_contributors(const struct kc_diff_view *view)
+{
+	struct kc_diff_contributors made;
+	int rc = kc_diff_contributors(view->names, view->diff, &view->limits, &made), status = 0;
+
+	if (rc == 0) {
+		kc_diff_contributors_cut(&made, view->sorting.top ? view->sorting.top : CONTRIBUTORS);
+		if (view->markdown)
+			kc_fields_markdown(&kc_diff_contributor_fields, made.at, made.count);
+		else
+			status = kc_fields_table(&kc_diff_contributor_fields, made.at, made.count, INDENT);
+	}
+	kc_diff_contributors_free(&made);
+	return rc == 0 ? status : failed(rc);
 }
 
 /* --- changes */
@@ -183,10 +137,10 @@ static int more_lost(const void *a, const void *b)
 }
 
 /* Which launch shapes of several changed, as a line below the kernel's. */
-static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel, struct kc_table *table)
+static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel, char *note, size_t size)
 {
 	const struct kc_diff_shape **changed = calloc((size_t)kernel->shapes + 1, sizeof(struct kc_diff_shape *));
-	char note[512] = "", text[128], change[CELL];
+	char text[128], change[KC_FORMAT_BYTES];
 	size_t n = 0;
 
 	for (uint32_t i = 0; changed && kernel->shapes > 1 && i < kernel->shapes; i++) {
@@ -201,99 +155,98 @@ static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_ke
 		const struct kc_diff_estimate *e = &changed[i]->estimate;
 
 		shape_text(kc_measured_shape(view->names, changed[i]->shape), text, sizeof(text));
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s %s", i ? "; " : "", text,
-			 signed_percent(e->ns[KC_NEW] / e->ns[KC_OLD] - 1, change));
+		snprintf(note + strlen(note), size - strlen(note), "%s%s %s", i ? "; " : "", text,
+			 kc_format_signed_percent(e->ns[KC_NEW] / e->ns[KC_OLD] - 1, change));
 	}
 	if (n > SHAPES_SHOWN)
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "; and %zu more", n - SHAPES_SHOWN);
-	kc_table_note(table, note);
+		snprintf(note + strlen(note), size - strlen(note), "; and %zu more", n - SHAPES_SHOWN);
 	free(changed);
+}
+
+/* A kernel that changed. Slower and faster ones come first in struct kc_diff. */
+struct row {
+	const char *name;
+	double launches, ns[KC_SIDES], change, lost_ns, p;
+	const char *note;
+	char text[512];
+};
+
+#define FIELD(head, unit, member)                                                                                      \
+	{                                                                                                              \
+		NULL, head, KC_FIELD_##unit, offsetof(struct row, member)                                              \
+	}
+
+static const struct kc_field change_fields[] = {
+    FIELD("kernel", NAME, name),
+    FIELD("launches", COUNT, launches),
+    FIELD("OLD", NS, ns[KC_OLD]),
+    FIELD("NEW", NS, ns[KC_NEW]),
+    FIELD("change", SIGNED_PERCENT, change),
+    FIELD("time lost", SIGNED_NS, lost_ns),
+    FIELD("p", P, p),
+    FIELD(NULL, NOTE, note),
+};
+
+static int print_rows(const struct kc_diff_view *view, size_t n)
+{
+	static const struct kc_fields fields = {change_fields, sizeof(change_fields) / sizeof(*change_fields),
+						sizeof(struct row)};
+	struct row *rows = calloc(n + 1, sizeof(*rows));
+	int status = 0;
+
+	if (!rows)
+		return failed(-ENOMEM);
+	for (size_t i = 0; i < n; i++) {
+		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
+
+		rows[i] = (struct row){
+		    .name = kc_measured_kernel(view->names, kernel->kernel)->name,
+		    .launches = kernel->shown_launches,
+		    .ns = {kernel->shown_ns[KC_OLD], kernel->shown_ns[KC_NEW]},
+		    .change = kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1,
+		    .lost_ns = kernel->lost_ns,
+		    .p = kernel->p,
+		    .note = rows[i].text,
+		};
+		shapes_note(view, kernel, rows[i].text, sizeof(rows[i].text));
+	}
+	if (view->markdown)
+		kc_fields_markdown(&fields, rows, n);
+	else
+		status = kc_fields_table(&fields, rows, n, INDENT);
+	free(rows);
+	return status;
 }
 
 static int print_changes(const struct kc_diff_view *view)
 {
-	static const struct kc_column columns[] = {
-	    {"kernel", KC_LEFT, 1},  {"launches", KC_RIGHT, 0},  {"OLD", KC_RIGHT, 0}, {"NEW", KC_RIGHT, 0},
-	    {"change", KC_RIGHT, 0}, {"time lost", KC_RIGHT, 0}, {"p", KC_RIGHT, 0},   {0},
-	};
 	static const char *const orders[] = {[KC_SORT_NONE] = "most time lost first",
 					     [KC_SORT_TIME] = "most time first",
 					     [KC_SORT_COUNT] = "most launches first",
 					     [KC_SORT_LOST] = "most time lost first"};
-	char text[6][CELL], over[KC_FORMAT_BYTES], floor[KC_FORMAT_BYTES];
-	size_t changed = changed_count(view->diff), listed = listed_changes(view);
-	struct kc_table table;
-	int status;
+	char over[KC_FORMAT_BYTES], floor[KC_FORMAT_BYTES];
+	size_t slower = count_of(view->diff, KC_DIFF_SLOWER), faster = count_of(view->diff, KC_DIFF_FASTER);
+	size_t changed = slower + faster, top = view->sorting.top, listed = top && top < changed ? top : changed;
+	int status = 0;
 
 	kc_format_percent(view->limits.over * 100, over);
 	kc_format_ns(view->limits.floor_ns, floor);
-	if (changed == 0) {
+	if (view->markdown)
+		printf("\n%zu slower and %zu faster of %zu kernels that could be compared, by more than %s and by more "
+		       "than %s per launch.\n",
+		       slower, faster, view->diff->compared, over, floor);
+	else if (changed == 0)
 		kc_heading("No kernel changed by more than %s and by more than %s per launch.", over, floor);
-		return 0;
-	}
-	kc_heading(
-	    "Kernels that changed by more than %s and by more than %s per launch, %s (false discovery rate: 5 %%)",
-	    over, floor, orders[view->sorting.by]);
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < listed; i++) {
-		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-
-		kc_format_count((uint64_t)llround(kernel->shown_launches), text[0]);
-		kc_format_ns(kernel->shown_ns[KC_OLD], text[1]);
-		kc_format_ns(kernel->shown_ns[KC_NEW], text[2]);
-		signed_percent(kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1, text[3]);
-		signed_ns(kernel->lost_ns, text[4]);
-		p_text(kernel->p, text[5]);
-		kc_table_row(&table, (const char *const[]){name_of(view, kernel->kernel), text[0], text[1], text[2],
-							   text[3], text[4], text[5]});
-		shapes_note(view, kernel, &table);
-	}
-	status = kc_table_finish(&table, INDENT);
-	if (status == 0 && changed > listed)
+	else
+		kc_heading(
+		    "%zu kernel%s slower, %zu kernel%s faster: by more than %s and by more than %s per launch, %s "
+		    "(false discovery rate: 5 %%)",
+		    slower, slower == 1 ? "" : "s", faster, faster == 1 ? "" : "s", over, floor,
+		    orders[view->sorting.by]);
+	if (changed)
+		status = print_rows(view, listed);
+	if (status == 0 && changed > listed && !view->markdown)
 		printf("  and %zu more (a larger --top shows them)\n", changed - listed);
-	return status;
-}
-
-/* --- kernels of one side only */
-
-static size_t listed_most(const struct kc_diff_view *view)
-{
-	return view->sorting.top ? view->sorting.top : SHOWN;
-}
-
-static int print_one_sided(const struct kc_diff_view *view, enum kc_diff_what what, const char *heading)
-{
-	static const struct kc_column columns[] = {
-	    {"kernel", KC_LEFT, 1}, {"launches", KC_RIGHT, 0}, {"time", KC_RIGHT, 0}, {0}};
-	int side = what == KC_DIFF_NEW ? KC_NEW : KC_OLD;
-	char launches[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES], name[4 * NAME + 4], note[sizeof(name) + 16];
-	struct kc_table table;
-	size_t shown = 0, n = count_of(view->diff, what);
-	int status;
-
-	if (n == 0)
-		return 0;
-	kc_heading("%s", heading);
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < view->diff->count && shown < listed_most(view); i++) {
-		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-
-		if (kernel->what != what)
-			continue;
-		shown++;
-		kc_table_row(&table,
-			     (const char *const[]){name_of(view, kernel->kernel),
-						   kc_format_count((uint64_t)llround(kernel->launches[side]), launches),
-						   kc_format_ns(kernel->total_ns[side], time)});
-		if (kernel->replaced != KC_DIFF_NOWHERE && what == KC_DIFF_NEW) {
-			snprintf(note, sizeof(note), "in place of %s",
-				 kc_shorten_middle(name_of(view, kernel->replaced), NAME, name, sizeof(name)));
-			kc_table_note(&table, note);
-		}
-	}
-	status = kc_table_finish(&table, INDENT);
-	if (n > shown)
-		printf("  and %zu more (--json lists them)\n", n - shown);
 	return status;
 }
 
@@ -350,85 +303,31 @@ static void print_top(const struct kc_diff_view *view)
 	print_filter(view);
 }
 
-int kc_diff_text(const struct kc_diff_view *view)
+static int print_tables(const struct kc_diff_view *view)
+{
+	int status = print_contributors(view);
+
+	return status == 0 ? print_changes(view) : status;
+}
+
+static int print_text(const struct kc_diff_view *view)
 {
 	int status;
 
 	print_top(view);
 	print_sums(view->diff, kc_filter_is_given(view->filter));
-	status = print_changes(view);
-	if (status == 0)
-		status = print_one_sided(view, KC_DIFF_NEW, "New kernels");
-	if (status == 0)
-		status = print_one_sided(view, KC_DIFF_GONE, "Gone kernels");
+	status = print_tables(view);
 	if (status)
 		return status;
 	print_power(view);
 	return kc_output_finish();
 }
 
-/* --- Markdown */
-
-/* Code in a table: no line ends (printf escapes them), and neither backticks nor bars as they are. */
-static void print_code(const char *text)
-{
-	char shown[512], out[2 * sizeof(shown)];
-	size_t n = 0;
-
-	kc_shorten_middle(text, 100, shown, sizeof(shown));
-	for (const char *at = shown; *at; at++) {
-		if (*at == '|')
-			out[n++] = '\\';
-		out[n++] = *at == '`' ? '\'' : *at;
-	}
-	out[n] = '\0';
-	printf("`%s`", out);
-}
-
-static void markdown_changes(const struct kc_diff_view *view)
-{
-	size_t listed = listed_changes(view);
-	char text[6][CELL];
-
-	puts("\n| kernel | launches | OLD | NEW | change | time lost | p |\n|---|--:|--:|--:|--:|--:|--:|");
-	for (size_t i = 0; i < listed; i++) {
-		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-
-		fputs("| ", stdout);
-		print_code(name_of(view, kernel->kernel));
-		printf(" | %s | %s | %s | %s | %s | %s |\n",
-		       kc_format_count((uint64_t)llround(kernel->shown_launches), text[0]),
-		       kc_format_ns(kernel->shown_ns[KC_OLD], text[1]), kc_format_ns(kernel->shown_ns[KC_NEW], text[2]),
-		       signed_percent(kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1, text[3]),
-		       signed_ns(kernel->lost_ns, text[4]), p_text(kernel->p, text[5]));
-	}
-}
-
-static void markdown_one_sided(const struct kc_diff_view *view, enum kc_diff_what what, const char *heading)
-{
-	int side = what == KC_DIFF_NEW ? KC_NEW : KC_OLD;
-	char launches[KC_FORMAT_BYTES], time[KC_FORMAT_BYTES];
-	size_t shown = 0;
-
-	for (size_t i = 0; i < view->diff->count && shown < listed_most(view); i++) {
-		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-
-		if (kernel->what != what)
-			continue;
-		if (shown++ == 0)
-			printf("\n| %s | launches | time |\n|---|--:|--:|\n", heading);
-		fputs("| ", stdout);
-		print_code(name_of(view, kernel->kernel));
-		printf(" | %s | %s |\n", kc_format_count((uint64_t)llround(kernel->launches[side]), launches),
-		       kc_format_ns(kernel->total_ns[side], time));
-	}
-}
-
-int kc_diff_markdown(const struct kc_diff_view *view)
+static int print_markdown(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
-	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], share[CELL], over[KC_FORMAT_BYTES], floor[KC_FORMAT_BYTES];
-	size_t slower = count_of(diff, KC_DIFF_SLOWER), faster = count_of(diff, KC_DIFF_FASTER);
+	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], difference[KC_FORMAT_BYTES];
+	int status;
 
 	if (view->simulated)
 		puts("**SIMULATED**: some of these times come from a stand-in device, not from a GPU.\n");
@@ -436,7 +335,7 @@ int kc_diff_markdown(const struct kc_diff_view *view)
 		const struct kc_diff_source *source = view->sources + side;
 
 		printf("%s: ", side == KC_OLD ? "OLD" : "NEW");
-		print_code(source->path);
+		kc_markdown_code(source->path);
 		if (source->baseline)
 			printf(", a baseline");
 		for (size_t i = 0; i < source->count; i++)
@@ -450,15 +349,14 @@ int kc_diff_markdown(const struct kc_diff_view *view)
 	print_filter(view);
 	if (kc_filter_is_given(view->filter))
 		putchar('\n');
-	printf(
-	    "**Kernels: OLD %s, NEW %s (%s); of %zu compared, %zu slower and %zu faster** by more than %s and by more "
-	    "than %s per launch.\n",
-	    kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
-	    signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], share), diff->compared, slower, faster,
-	    kc_format_percent(view->limits.over * 100, over), kc_format_ns(view->limits.floor_ns, floor));
-	if (slower + faster)
-		markdown_changes(view);
-	markdown_one_sided(view, KC_DIFF_NEW, "new kernel");
-	markdown_one_sided(view, KC_DIFF_GONE, "gone kernel");
-	return kc_output_finish();
+	printf("**Kernels: OLD %s, NEW %s (%s)**\n", kc_format_ns(diff->total_ns[KC_OLD], old),
+	       kc_format_ns(diff->total_ns[KC_NEW], new),
+	       kc_format_signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], difference));
+	status = print_tables(view);
+	return status ? status : kc_output_finish();
+}
+
+int kc_diff_text(const struct kc_diff_view *view)
+{
+	return view->markdown ? print_markdown(view) : print_text(view);
 }

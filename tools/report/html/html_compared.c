@@ -70,7 +70,8 @@ static struct kc_diff_source source_of(const struct kc_side *side)
 
 static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
 {
-	static const char *const lists[] = {"changes", "new", "gone"};
+	static const char *const lists[] = {"contributors", "changes"};
+	static const char *const left_out[] = {"new", "gone", "others"};
 	static const struct kc_filter_choice every;
 	const struct kc_diff_view view = {
 	    .names = &s->names,
@@ -81,7 +82,8 @@ static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_li
 	};
 	json_t *out = kc_diff_document(&view), *counts = json_object();
 
-	json_object_del(out, "others");
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
+		json_object_del(out, left_out[i]);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		json_t *list = json_object_get(out, lists[i]);
 

@@ -251,11 +251,27 @@ function changesTable(diff) {
 		: element('p', {}, `No kernel changed by more than ${showPercent(diff.over)} and ${showTime(diff.floor_ns)} per launch.`);
 }
 
-function oneSided(list, count, total, launches, caption) {
-	return list.length ? plainTable([{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
-		{title: 'launches', value: row => row[launches], show: showCount}, {title: 'time', value: row => row[total], show: showTime},
-		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''}], list,
-	caption + (count > list.length ? `: ${partOf(list.length, count, 'kernel')}` : '')) : null;
+const DIFF_WHYS = {
+	slower: 'slower', faster: 'faster', more_launches: 'launched more often', fewer_launches: 'launched less often', other_sizes: 'other sizes',
+	other_positions: 'after other kernels', overlap: 'overlapped more or less often', new: 'new', gone: 'gone', replaced: 'in place of another',
+	too_few: 'too few launches to tell', unclear: 'may be chance',
+};
+
+/* Rows that add up to the difference. */
+function contributorsTable(diff) {
+	const rows = diff.contributors, of = diff.counts.contributors, others = diff.other_contributors;
+	const most = Math.max(...rows.map(row => Math.abs(row.difference_ns)), 1), sum = rows.reduce((ns, row) => ns + row.difference_ns, 0);
+	const rest = [[of - rows.length, diff.sums.difference_ns - sum - others.difference_ns, 'other kernel', 'smaller'],
+		[others.kernels, others.difference_ns, 'other kernel', 'below the limits, or by chance']]
+		.filter(([n]) => n).map(([n, ns, what, why]) => ({name: counted(n, what), difference_ns: ns, why: why}));
+
+	return plainTable([{title: 'difference', value: row => row.difference_ns, show: ns => signed(showTime, ns), bar: row => Math.abs(row.difference_ns) / most},
+		{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
+		{title: 'why', text: true, value: row => DIFF_WHYS[row.why] || row.why},
+		{title: 'launches before', value: row => row.old_launches, show: showCount}, {title: 'now', value: row => row.new_launches, show: showCount},
+		{title: 'time before', value: row => row.old_total_ns, show: showTime}, {title: 'now', value: row => row.new_total_ns, show: showTime},
+		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''}], rows.concat(rest),
+	'What makes the difference, the largest part first; it is all of them together');
 }
 
 function changed(data) {
@@ -263,19 +279,14 @@ function changed(data) {
 
 	if (!diff)
 		return null;
-	const sums = diff.sums, parts = [['slower', 'slower_ns'], ['faster', 'faster_ns'], ['new kernels', 'new_kernels_ns'], ['kernels gone', 'gone_kernels_ns'],
-		['other numbers of launches, other sizes, or other kernels before them', 'more_launches_ns'],
-		['more or fewer launches overlapped by other kernels', 'overlap_ns'], ['all else: changes below the limits, chance, single outliers', 'rest_ns']]
-		.map(([what, key]) => ({what: what, ns: sums[key]})).filter(row => Math.abs(row.ns) >= 1);
+	const sums = diff.sums;
 
 	return section('changed', 'What changed', element('p', {}, `Measured time of all kernels: ${showTime(sums.old_ns)} before, ${showTime(sums.new_ns)} now, ` +
 		`${signed(showTime, sums.difference_ns)} (${signed(showPercent, 100 * sums.difference_ns / sums.old_ns)}).`),
 	element('p', {class: 'note'}, `Before: run${diff.old_source.runs.length > 1 ? 's' : ''} ${diff.old_source.runs.join(', ')}` +
 		(diff.old_source.runs.length > 1 ? ', on average' : '') + `; now: run ${diff.new_source.runs.join(', ')}.` +
 		(data.report.filter ? ' All launches are compared, those that do not match the filter, too.' : '')),
-	plainTable([{title: 'difference', value: row => row.ns, show: ns => signed(showTime, ns)}, {title: 'from', text: true, value: row => row.what}], parts),
-	changesTable(diff), oneSided(diff.new, diff.counts.new, 'new_total_ns', 'new_launches', 'New kernels'),
-	oneSided(diff.gone, diff.counts.gone, 'old_total_ns', 'old_launches', 'Kernels that are gone'));
+	contributorsTable(diff), changesTable(diff));
 }
 
 /* --- how accurate */

@@ -1,0 +1,196 @@
+/* What makes a difference, the largest part first. */
+#include "contributors.h"
+#include "tools/diff/diff_testing.h"
+
+static const struct kc_diff_limits limits = {0.05, 1000};
+
+static void contribute(struct made *m, struct kc_diff *d, struct kc_diff_contributors *out)
+{
+	double sum;
+
+	compare(m, 1, d);
+	check_sums(d);
+	assert_int_equal(kc_diff_contributors(&m->names, d, &limits, out), 0);
+	sum = out->rest.ns;
+	for (size_t i = 0; i < out->count; i++) {
+		const struct kc_diff_contributor *c = out->at + i;
+		double parts =
+		    c->duration_ns + c->count_ns + c->sizes_ns + c->positions_ns + c->overlap_ns + c->rest_ns;
+
+		sum += c->ns;
+		assert_true(near(c->total_ns[KC_NEW] - c->total_ns[KC_OLD], c->ns, 1));
+		assert_true(!strcmp(c->why, "new") || !strcmp(c->why, "gone") || !strcmp(c->why, "replaced") ||
+			    near(parts, c->ns, 1));
+	}
+	assert_true(near(sum, d->sums.difference, 1));
+}
+
+static void done(struct made *m, struct kc_diff *d, struct kc_diff_contributors *c)
+{
+	kc_diff_contributors_free(c);
+	kc_diff_free(d);
+	made_free(m);
+}
+
+static void check(const struct kc_diff_contributors *of, size_t i, const char *name, const char *why, double ns,
+		  double by)
+{
+	assert_true(i < of->count);
+	assert_string_equal(of->at[i].name, name);
+	assert_string_equal(of->at[i].why, why);
+	assert_true(near(of->at[i].ns, ns, by));
+}
+
+/* "a" 40 times 10 us more, "b" 40 times 2 us longer, "c" gone and "e" new, after other launches, 40 times 10 us each;
+ * "d" as before. */
+static void each_reason_is_named(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		launch_each(&m, 0, "dacab");
+	for (int i = 0; i < 40; i++) {
+		launch_each(&m, 1, "daaae");
+		launch(&m, 1, "b", 12000);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 4);
+	check(&c, 0, "a", "more_launches", 400000, 1);
+	assert_string_equal(c.at[0].shown_launches, "80 → 120");
+	assert_true(near(c.at[0].count_ns, 400000, 1));
+	check(&c, 1, "c", "gone", -400000, 1);
+	check(&c, 2, "e", "new", 400000, 1);
+	check(&c, 3, "b", "slower", 80000, 1);
+	done(&m, &d, &c);
+}
+
+/* "b" of 10 us, 40 times, makes way for "c" of 30 us after the same launches. */
+static void what_comes_in_place_of_another_is_one(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		launch_each(&m, 0, "dab");
+		launch_each(&m, 1, "da");
+		launch(&m, 1, "c", 30000);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 1);
+	check(&c, 0, "c", "replaced", 40 * 20000, 1);
+	assert_string_equal(c.at[0].replaced, "b");
+	assert_string_equal(c.at[0].note, "in place of b");
+	assert_true(near(c.at[0].launches[KC_OLD], 40, 0));
+	done(&m, &d, &c);
+}
+
+/* 60 launches of one block, 10 us, become 60 of four, 30 us. */
+static void other_sizes_are_told_from_more_launches(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		launch_each(&m, 0, "bak");
+		launch_each(&m, 1, "ba");
+		launch(&m, 1, "k", 30000)->shape = shape_of(&m, "k", 4);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 1);
+	check(&c, 0, "k", "other_sizes", 60 * 20000, 1);
+	assert_true(near(c.at[0].sizes_ns, 60 * 20000, 1) && near(c.at[0].count_ns, 0, 1));
+	assert_string_equal(c.at[0].shown_launches, "60");
+	assert_null(c.at[0].note);
+	done(&m, &d, &c);
+}
+
+/* Half as many launches, each half as long again: 100 of 10 us become 50 of 15 us. */
+static void reasons_that_cancel_are_told(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		launch_each(&m, 0, "abkabk");
+		launch_each(&m, 1, "abab");
+		launch(&m, 1, "k", 15000);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 1);
+	check(&c, 0, "k", "fewer_launches", -250000, 1);
+	assert_true(near(c.at[0].count_ns, -500000, 1) && c.at[0].duration_ns > 200000);
+	assert_non_null(strstr(c.at[0].note, "fewer launches -500 µs, slower +2"));
+	done(&m, &d, &c);
+}
+
+/* What took twice as long is named though two launches cannot tell it from chance, and 3 % of a kernel are below the
+ * limits. */
+static void what_cannot_be_told_is_named_where_it_is_much(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		launch(&m, 0, "a", 10000);
+		launch(&m, 1, "a", 10300);
+	}
+	for (int i = 0; i < 2; i++) {
+		launch(&m, 0, "rare", 400000);
+		launch(&m, 1, "rare", 800000);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 1);
+	check(&c, 0, "rare", "too_few", 800000, 1);
+	assert_int_equal(c.others, 1);
+	assert_true(near(c.rest.ns, 30000, 1));
+	done(&m, &d, &c);
+}
+
+/* The rows of the table add up, however few are listed. */
+static void rows_that_are_cut_are_one_row(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		launch_each(&m, 0, "abcd");
+		launch_each(&m, 1, "aaabbcd");
+		launch(&m, 1, "d", 20000);
+	}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 3);
+	kc_diff_contributors_cut(&c, 1);
+	assert_int_equal(c.count, 3);
+	check(&c, 0, "a", "more_launches", 800000, 1);
+	assert_string_equal(c.at[1].words, "2 more");
+	assert_true(near(c.at[1].ns, 400000 + 40 * 20000, 1));
+	assert_string_equal(c.at[2].words, "1 other");
+	done(&m, &d, &c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(each_reason_is_named),
+	    cmocka_unit_test(what_comes_in_place_of_another_is_one),
+	    cmocka_unit_test(other_sizes_are_told_from_more_launches),
+	    cmocka_unit_test(reasons_that_cancel_are_told),
+	    cmocka_unit_test(what_cannot_be_told_is_named_where_it_is_much),
+	    cmocka_unit_test(rows_that_are_cut_are_one_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
