@@ -222,8 +222,9 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->chain_cycles = of[KC_TALLY_CHAIN_CYCLES] / threads;
 	counts->chain_far = of[KC_TALLY_CHAIN_FAR] / threads;
 	counts->chain_near = of[KC_TALLY_CHAIN_NEAR] / threads;
-	counts->contended = of[KC_TALLY_CONTENDED] / threads;
-	counts->wide_conversions = of[KC_TALLY_WIDE_CONVERSIONS] / threads;
+	counts->contended = of[KC_ALSO_CONTENDED] / threads;
+	counts->wide_conversions = of[KC_ALSO_WIDE_CONVERSIONS] / threads;
+	counts->scattered_local = of[KC_ALSO_SCATTERED_LOCAL] / threads;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;

@@ -14,12 +14,13 @@
 #include <cmocka.h>
 
 #define MEMORY ((size_t)16 << 20)
-#define KERNEL(body)                                                                                                   \
+#define KERNEL_BEGINS                                                                                                  \
 	".version 8.0\n.target sm_75\n.address_size 64\n"                                                              \
 	".visible .entry k(.param .u64 a, .param .u32 n, .param .f32 x)\n{\n"                                          \
 	".reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<9>;\n.shared .align 4 .b8 s[8192];\n"  \
-	"ld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\n" body         \
-	"ret;\n}\n"
+	"ld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\n"
+#define KERNEL_ENDS "ret;\n}\n"
+#define KERNEL(body) KERNEL_BEGINS body KERNEL_ENDS
 /* %rd3 = a + tid * bytes: two integer instructions. */
 #define ADDRESS(bytes) "mul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\n"
 

@@ -35,6 +35,33 @@ static void loads_behind_stores(void **state)
 	assert_chain(KERNEL(ADDRESS("4") FIRST "st.shared.f32 [s], %f1;\nld.global.f32 %f2, [%rd1];\n"), 8, 1, 0);
 }
 
+/* What a guard leaves as it was is still waited for: the load, 8 cycles after the start, then an addition. */
+static void guarded_results(void **state)
+{
+	(void)state;
+	assert_chain(KERNEL(ADDRESS("4") FIRST "setp.ne.u32 %p1, %r2, 0;\n@%p1 mov.f32 %f1, 0f00000000;\n"
+					       "add.f32 %f2, %f1, %f1;\n"),
+		     8 + 4, 1, 0);
+	assert_chain(KERNEL(ADDRESS("4") FIRST "mov.f32 %f1, 0f00000000;\nadd.f32 %f2, %f1, %f1;\n"), 8, 1, 0);
+}
+
+/* What an inlined function is given, and elements of local memory that are known, are registers: no load waits for
+ * them. A generic address may be one in shared memory. */
+static void stores_that_are_none(void **state)
+{
+	(void)state;
+	assert_chain(
+	    ".version 8.0\n.target sm_75\n.address_size 64\n.func f(.param .b32 p)\n{\n.reg .b32 %r<2>;\n"
+	    "ld.param.b32 %r1, [p];\nret;\n}\n.visible .entry k(.param .u64 a, .param .u32 n, .param .f32 x)\n{\n"
+	    ".reg .b32 %r<3>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1];\n"
+	    "{\n.param .b32 q;\nst.param.b32 [q], %r1;\nld.global.u32 %r2, [%rd1+4];\ncall f, (q);\n}\nret;\n}\n",
+	    4, 1, 0); /* the return */
+	assert_chain(KERNEL(".local .align 4 .b8 l[8];\n" ADDRESS("4") FIRST
+			    "st.local.f32 [l], %f1;\nld.shared.f32 %f2, [s];\nld.local.f32 %f3, [l];\n"),
+		     8, 1, 0);
+	assert_chain(KERNEL("mov.u64 %rd4, s;\ncvta.shared.u64 %rd5, %rd4;\nld.f32 %f1, [%rd5];\n"), 0, 0, 1);
+}
+
 static void arithmetic(void **state)
 {
 	(void)state;
@@ -76,6 +103,7 @@ static void floats_that_a_block_adds_to_one_word(void **state)
 	assert_near(contended(KERNEL("shl.b32 %r4, %r2, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r4;\n"
 				     "red.shared.add.f32 [%r5], %f1;\n")),
 		    0); /* each thread to its own */
+	assert_near(contended(KERNEL("setp.lt.u32 %p1, %r2, 16;\n@%p1 red.shared.add.f32 [s], %f1;\n")), 16 / 64.0);
 	assert_near(contended(KERNEL("red.shared.add.u32 [s], %r2;\n")), 0);
 	assert_near(contended(KERNEL("red.global.add.f32 [%rd1], %f1;\n")), 0);
 }
@@ -92,8 +120,34 @@ static void conversions_of_64_bits(void **state)
 	(void)state;
 	assert_near(wide_conversions(KERNEL("cvt.f64.f32 %rd5, %f1;\ncvt.rzi.s32.f64 %r4, %rd5;\n")), 2);
 	assert_near(wide_conversions(KERNEL("cvt.rn.f32.s64 %f1, %rd1;\n")), 1);
+	assert_near(wide_conversions(KERNEL("setp.lt.u32 %p1, %r2, 16;\n@%p1 cvt.f64.f32 %rd5, %f1;\n")), 16 / 64.0);
 	assert_near(wide_conversions(KERNEL("cvt.rzi.s32.f32 %r4, %f1;\n")), 0);
 	assert_near(wide_conversions(KERNEL("cvt.s64.s32 %rd5, %r2;\n")), 0); /* no conversion */
+}
+
+/* An array in local memory: where it is known which element all lanes take, they lie next to each other. */
+static double scattered(const char *index)
+{
+	char text[2048];
+	struct kc_counts counts;
+
+	snprintf(
+	    text, sizeof(text), "%s%s%s", KERNEL_BEGINS ".local .align 16 .b8 l[64];\n" ADDRESS("4"), index,
+	    "and.b32 %r4, %r4, 12;\nmul.wide.u32 %rd4, %r4, 4;\nmov.u64 %rd5, l;\nadd.s64 %rd4, %rd5, %rd4;\n"
+	    "ld.local.u32 %r5, [%rd4];\nst.local.v2.u32 [%rd4], {%r5, %r5};\nst.local.u32 [l+8], %r5;\n" KERNEL_ENDS);
+	counts = evaluated(text, 2, 64, 5);
+	assert_count(counts, LD_LOCAL, 128);
+	assert_count(counts, ST_LOCAL, 2 * 128);
+	return counts.scattered_local;
+}
+
+static void words_of_local_memory(void **state)
+{
+	(void)state;
+	assert_near(scattered("ld.global.u32 %r4, [%rd3];\n"), 1 + 2);
+	assert_near(scattered("mov.u32 %r4, %r2;\n"), 1 + 2);
+	assert_near(scattered("mov.u32 %r4, %r3;\n"), 0);
+	assert_near(scattered("ld.global.u32 %r4, [%rd1];\n"), 0);
 }
 
 /* 8 instructions before the branch and one after it, unless the address takes two more; of the ten that half of the
@@ -142,10 +196,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(loads_that_wait_for_each_other),
 	    cmocka_unit_test(loads_behind_stores),
+	    cmocka_unit_test(guarded_results),
+	    cmocka_unit_test(stores_that_are_none),
 	    cmocka_unit_test(arithmetic),
 	    cmocka_unit_test(chains_of_few_lanes),
 	    cmocka_unit_test(floats_that_a_block_adds_to_one_word),
 	    cmocka_unit_test(conversions_of_64_bits),
+	    cmocka_unit_test(words_of_local_memory),
 	    cmocka_unit_test(branches_that_lanes_take_apart),
 	    cmocka_unit_test(branches_within_branches),
 	};

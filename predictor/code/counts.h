@@ -73,6 +73,9 @@ struct kc_counts {
 	/* Averages per thread: of atomics on shared memory those on floating-point numbers, where all threads of a
 	 * block change one word; and of conversions those from and to types of 64 bits. */
 	double contended, wide_conversions;
+	/* Averages per thread: words of its own memory that it loads and stores at an index which the lanes of a warp do
+	 * not have in common, so that they access a sector each. */
+	double scattered_local;
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
 	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
 	 * or not known. */

@@ -59,7 +59,7 @@
  * 68 SMs of an RTX 3080. */
 #define WARP_START_CYCLES 13.0
 
-/* Of a thread's own memory a warp accesses a word per lane, which lie next to each other. */
+/* Of a thread's own memory a warp accesses a word per lane, which lie next to each other where all access the same. */
 #define LOCAL_ACCESS_BYTES 4.0
 
 /* Before, a scheduler may issue two instructions of a warp in a cycle (programming guide, "Compute capabilities"). */
@@ -103,8 +103,9 @@ double kc_resource_floor_ns(const struct kc_device *device)
 /* One thread's instructions by the units that execute them, on average. */
 struct operations {
 	double fp16, fp32, fp64, integer, special, convert, tensor;
-	double local;  /* loads and stores of the thread's own memory */
-	double memory; /* loads, stores, atomics */
+	double local;       /* loads and stores of the thread's own memory */
+	double local_bytes; /* that these move */
+	double memory;      /* loads, stores, atomics */
 	double all;
 };
 
@@ -132,6 +133,8 @@ static struct operations operations_of(const struct kc_work *work, const struct 
 	    .convert = n[KC_COUNT_OF_CONVERT],
 	    .tensor = n[KC_COUNT_OF_TENSOR],
 	    .local = local,
+	    .local_bytes =
+		local * LOCAL_ACCESS_BYTES + counts->scattered_local * (KC_SECTOR_BYTES - LOCAL_ACCESS_BYTES),
 	    .memory = n[KC_COUNT_OF_LD_GLOBAL] + n[KC_COUNT_OF_ST_GLOBAL] + n[KC_COUNT_OF_LD_SHARED] +
 		      n[KC_COUNT_OF_ST_SHARED] + local + n[KC_COUNT_OF_ATOMICS],
 	};
@@ -206,7 +209,7 @@ static struct traffic traffic_of(const struct kc_counts *counts, const struct op
 	double requested = loaded + stored;
 	struct traffic t = {
 	    .l1 = counts->threads * n[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES,
-	    .local = counts->threads * o->local * LOCAL_ACCESS_BYTES,
+	    .local = counts->threads * o->local_bytes,
 	};
 
 	t.missed = requested > 0 ? fmin(t.l1, requested) : t.l1;

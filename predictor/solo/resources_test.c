@@ -153,6 +153,17 @@ static void bytes_stay_in_l1(void **state)
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 102400 / 32.0, 1e-6);
 }
 
+/* 3 accesses of a thread's own memory: 4 bytes each, and 32 where the lanes of a warp take different words. */
+static void scattered_local_memory(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(LD_LOCAL, 2), COUNT(ST_LOCAL, 1)}};
+
+	(void)state;
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 256 * 3 * 4 / 32.0, 1e-6);
+	counts.scattered_local = 2;
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 256 * (4 + 2 * 32) / 32.0, 1e-6);
+}
+
 /* Three blocks use three of the SMs; eleven keep one of ten busy twice as long as the others. */
 static void few_blocks_use_their_sms(void **state)
 {
@@ -560,6 +571,7 @@ int main(void)
 	    cmocka_unit_test(a_known_chain),
 	    cmocka_unit_test(threads_change_one_word_in_turn),
 	    cmocka_unit_test(bytes_stay_in_l1),
+	    cmocka_unit_test(scattered_local_memory),
 	    cmocka_unit_test(few_blocks_use_their_sms),
 	    cmocka_unit_test(a_single_warp_has_a_quarter_of_an_sm),
 	    cmocka_unit_test(memory),

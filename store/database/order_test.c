@@ -178,7 +178,7 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
 			    "0 5 0 1099511627775, 1 4 10 20");
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 360 2");
+			    "1 368 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -310,7 +310,8 @@ static void counts_come_back_as_they_were(void **state)
 				   .chain_far = 3,
 				   .chain_near = 2,
 				   .contended = 1,
-				   .wide_conversions = 4};
+				   .wide_conversions = 4,
+				   .scattered_local = 6};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 19, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 20, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -30,6 +30,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->chain_near,
 	    counts->contended,
 	    counts->wide_conversions,
+	    counts->scattered_local,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -72,6 +73,7 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .chain_near = count > KC_COUNTER_COUNT + 16 ? further[16] : 0,
 	    .contended = count > KC_COUNTER_COUNT + 17 ? further[17] : 0,
 	    .wide_conversions = count > KC_COUNTER_COUNT + 18 ? further[18] : 0,
+	    .scattered_local = count > KC_COUNTER_COUNT + 19 ? further[19] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

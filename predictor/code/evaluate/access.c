@@ -178,7 +178,7 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 		return;
 	}
 	of[event->counter] += event->amount * (event->per_warp ? weight : threads);
-	if (event->counter2 < KC_COUNTER_COUNT)
+	if (event->counter2 != KC_COUNTER_COUNT)
 		of[event->counter2] += event->amount2 * (event->per_warp ? weight : threads);
 	if (event->kind != KC_EVENT_COUNT) {
 		struct moved moved;

@@ -386,8 +386,6 @@ static void run_block(struct kc_evaluation *e, uint32_t number, int is_header)
 		e->tally->of[f->amounts[i].counter] += f->amounts[i].amount * threads;
 	e->tally->of[KC_TALLY_ACTIVE_LANES] += plan->issues * threads;
 	kc__add_slots(e, plan->issues, executed);
-	e->tally->of[KC_TALLY_CONTENDED] += plan->contended * threads;
-	e->tally->of[KC_TALLY_WIDE_CONVERSIONS] += plan->wide_conversions * threads;
 	add_chain(e, &plan->chain, executed * kc__count_of(e->warps.lanes));
 	for (uint32_t i = 0; i < (e->at_launch ? plan->launch_event_count : plan->event_count); i++)
 		kc__run_event(e, e->at_launch ? &f->launch_events[plan->launch_event + i] : &f->events[plan->event + i],

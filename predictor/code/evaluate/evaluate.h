@@ -32,14 +32,12 @@ struct kc_index {
 };
 
 enum {
-	KC_TALLY_ACTIVE_LANES = KC_COUNTER_COUNT, /* over the instructions that warps execute: lanes that take part */
-	KC_TALLY_LANE_SLOTS,                      /* and all lanes */
+	KC_TALLY_ACTIVE_LANES = KC_AMOUNT_COUNT, /* over the instructions that warps execute: lanes that take part */
+	KC_TALLY_LANE_SLOTS,                     /* and all lanes */
 	/* Of the warps' chains, times the threads of each. */
 	KC_TALLY_CHAIN_CYCLES,
 	KC_TALLY_CHAIN_FAR,
 	KC_TALLY_CHAIN_NEAR,
-	KC_TALLY_CONTENDED,
-	KC_TALLY_WIDE_CONVERSIONS,
 	KC_TALLY_LEAST_SECTORS,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,

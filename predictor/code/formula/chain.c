@@ -68,7 +68,15 @@ static int is_near(const struct kc__formula_reader *r, const struct kc_cfg_point
 	uint32_t space = point->instruction->space;
 
 	return space == KC_PTX_SHARED || space == KC_PTX_LOCAL || space == KC_PTX_CONST ||
-	       kc__any_access(&r->f->cfg, point) != NULL;
+	       r->in_shared[point - r->f->cfg.points] || kc__any_access(&r->f->cfg, point) != NULL;
+}
+
+/* Parameters, and what ptxas keeps in registers: variables in local memory whose elements are known. */
+static int is_register(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
+{
+	const struct kc_access *access = kc__access(&r->f->cfg, point);
+
+	return point->instruction->space == KC_PTX_PARAM || (access && !access->is_indexed);
 }
 
 /* Those that ptxas may not move past each other. */
@@ -125,7 +133,7 @@ static void wait_for_stores(const struct chains *c, const struct kc_cfg_point *p
 
 static struct kc_chain loaded(const struct chains *c, const struct kc_cfg_point *point, struct kc_chain begin)
 {
-	if (point->instruction->space == KC_PTX_PARAM || kc__access(&c->r->f->cfg, point))
+	if (is_register(c->r, point))
 		return begin;
 	wait_for_stores(c, point, &begin);
 	extend(&begin, &c->barrier);
@@ -144,7 +152,8 @@ static struct kc_chain finished(struct chains *c, const struct kc_cfg_point *poi
 	switch (i->opcode) {
 	case KC_PTX_ST:
 	case KC_PTX_RED:
-		add_store(c, point, &begin);
+		if (!is_register(c->r, point))
+			add_store(c, point, &begin);
 		return begin;
 	case KC_PTX_WMMA:
 		if (!kc__address_operand(i))
@@ -184,11 +193,20 @@ static struct kc_chain finished(struct chains *c, const struct kc_cfg_point *poi
 	return begin;
 }
 
+/* 1: what the instruction does not write stays: its guard may not hold, or it writes one of several elements. */
+static int leaves_what_was_there(const struct kc_cfg *cfg, const struct kc_cfg_point *point)
+{
+	const struct kc_access *access = kc__access(cfg, point);
+
+	return point->instruction->guard != KC_PTX_NO_REGISTER || (access && access->is_indexed);
+}
+
 static void pass_point(struct chains *c, const struct kc_cfg_point *point)
 {
 	const struct kc_cfg *cfg = &c->r->f->cfg;
 	uint32_t registers[KC__REGISTERS_MAX], count;
 	struct kc_chain begin = {0}, end;
+	int leaves_old = leaves_what_was_there(&c->r->f->cfg, point);
 
 	wait_for(c, registers, kc__operand_registers(cfg, point, registers), &begin);
 	wait_for(c, registers, kc__roots(cfg, point, registers), &begin);
@@ -197,7 +215,10 @@ static void pass_point(struct chains *c, const struct kc_cfg_point *point)
 	extend(&c->longest, &end);
 	count = kc__writes(cfg, point, registers);
 	for (uint32_t n = 0; n < count; n++) {
-		c->at[registers[n]] = end;
+		if (leaves_old && c->block[registers[n]] == c->now)
+			extend(&c->at[registers[n]], &end);
+		else
+			c->at[registers[n]] = end;
 		c->block[registers[n]] = c->now;
 	}
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOCAL_WORD_BYTES 4.0f
+
 static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted)
 {
 	int doubled = i->type == KC_PTX_F16X2 || i->type == KC_PTX_BF16X2 || i->type == KC_PTX_F32X2;
@@ -117,9 +119,10 @@ uint32_t kc__space_of(struct kc__formula_reader *r, const struct kc_cfg_point *p
 {
 	uint32_t space = point->instruction->space;
 
-	if (space == KC_PTX_GENERIC && is_shared(r, kc__address_value(r, point, address)))
-		return KC_PTX_SHARED;
-	return space;
+	if (space != KC_PTX_GENERIC || !is_shared(r, kc__address_value(r, point, address)))
+		return space;
+	r->in_shared[point - r->f->cfg.points] = 1;
+	return KC_PTX_SHARED;
 }
 
 const struct kc_ptx_operand *kc__nth_address(const struct kc_ptx_instruction *i, uint32_t nth)
@@ -210,6 +213,22 @@ int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 					   .issues = (float)first});
 }
 
+/* Memory of threads lies interleaved, so that the lanes of a warp access the same word of their own next to each other.
+ */
+static int count_local(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
+		       uint32_t counter, uint32_t bytes)
+{
+	const struct kc_ptx_operand *address = kc__nth_address(point->instruction, 0);
+	uint32_t base = address && address->base == KC_PTX_BASE_REGISTER
+			    ? kc__register_number(&r->f->cfg, point, address->number)
+			    : KC_NO_REGISTER;
+
+	if (base == KC_NO_REGISTER || kc__is_alike(r, base))
+		return kc__count_threads(r, plan, point, counter, 1, KC_COUNTER_COUNT, 0, 1);
+	return kc__count_threads(r, plan, point, counter, 1, KC_ALSO_SCATTERED_LOCAL, (float)bytes / LOCAL_WORD_BYTES,
+				 1);
+}
+
 static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      int is_store)
 {
@@ -226,8 +245,7 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED,
 					address, bytes, 1);
 	case KC_PTX_LOCAL:
-		return kc__count_threads(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, 1,
-					 KC_COUNTER_COUNT, 0, 1);
+		return count_local(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, bytes);
 	case KC_PTX_GLOBAL:
 	case KC_PTX_GENERIC:
 		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL,
@@ -240,7 +258,7 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 
 static int count_unguarded(struct kc__formula_reader *r, struct kc_block_plan *plan, const float *counted)
 {
-	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
+	for (uint32_t n = 0; n < KC_AMOUNT_COUNT; n++)
 		r->counted[n] += counted[n];
 	plan->issues++;
 	return 0;
@@ -254,7 +272,7 @@ static int is_control(const struct kc_ptx_instruction *i)
 int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_instruction *i = point->instruction;
-	float counted[KC_COUNTER_COUNT] = {0};
+	float counted[KC_AMOUNT_COUNT] = {0};
 	int rc = 0, issues = 1;
 
 	switch (i->opcode) {
@@ -295,10 +313,10 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	else if (!kc__expand(i, r->module->target, counted))
 		count_work(i, counted);
 	if (i->opcode == KC_PTX_CVT && (kc_ptx_type_bytes(i->type) == 8 || kc_ptx_type_bytes(i->type2) == 8))
-		plan->wide_conversions += counted[KC_COUNT_OF_CONVERT];
+		counted[KC_ALSO_WIDE_CONVERSIONS] = counted[KC_COUNT_OF_CONVERT];
 	if (i->guard == KC_PTX_NO_REGISTER || is_control(i))
 		return count_unguarded(r, plan, counted);
-	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
+	for (uint32_t n = 0; n < KC_AMOUNT_COUNT && !rc; n++) {
 		if (!counted[n])
 			continue;
 		rc = kc__count_threads(r, plan, point, n, counted[n], KC_COUNTER_COUNT, 0, issues);
@@ -313,7 +331,7 @@ int kc__add_counted(struct kc__formula_reader *r, struct kc_block_plan *plan)
 	int rc = 0;
 
 	plan->amount = r->amount_count;
-	for (uint32_t n = 0; n < KC_COUNTER_COUNT && !rc; n++) {
+	for (uint32_t n = 0; n < KC_AMOUNT_COUNT && !rc; n++) {
 		if (!r->counted[n])
 			continue;
 		rc = kc_arena_grow(r->arena, &f->amounts, &r->amount_capacity, r->amount_count, sizeof(*f->amounts));

@@ -91,6 +91,6 @@ int kc__count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 	if (is_reducible(r, point))
 		event->per_warp = 1;
 	else if (shared && kc_ptx_type_is_float(i->type))
-		plan->contended++;
+		rc = kc__count_threads(r, plan, point, KC_ALSO_CONTENDED, 1, KC_COUNTER_COUNT, 0, 0);
 	return rc;
 }

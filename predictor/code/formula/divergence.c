@@ -113,3 +113,8 @@ int kc__goes_together(const struct kc__formula_reader *r, uint32_t number)
 {
 	return !(r->lanes[number] & DIFFERS);
 }
+
+int kc__is_alike(const struct kc__formula_reader *r, uint32_t number)
+{
+	return !r->lanes[number];
+}

@@ -104,6 +104,14 @@ struct kc_value {
 	uint32_t offset;
 };
 
+/* What events and amounts add to apart from counters, per thread: see struct kc_counts. KC_COUNTER_COUNT: nothing. */
+enum {
+	KC_ALSO_CONTENDED = KC_COUNTER_COUNT + 1,
+	KC_ALSO_WIDE_CONVERSIONS,
+	KC_ALSO_SCATTERED_LOCAL,
+	KC_AMOUNT_COUNT,
+};
+
 enum kc_event_kind {
 	KC_EVENT_COUNT,
 	KC_EVENT_GLOBAL,
@@ -116,7 +124,7 @@ struct kc_event {
 	uint8_t guard_negated;
 	uint8_t bytes;             /* per lane */
 	uint8_t lanes;             /* that address memory: all of the warp, fewer for ldmatrix */
-	uint8_t counter, counter2; /* counter2: KC_COUNTER_COUNT where there is none */
+	uint8_t counter, counter2; /* or KC_ALSO_…; counter2: KC_COUNTER_COUNT where there is none */
 	uint8_t expected;          /* the size is what a barrier expects of tensors' boxes, whatever lies outside */
 	uint8_t per_warp;          /* amounts count once per warp, not per lane */
 	float issues;              /* instructions: 0 for an instruction's second event */
@@ -146,9 +154,7 @@ struct kc_block_plan {
 	uint32_t amount, amount_count;             /* in amounts */
 	float issues;                              /* unguarded instructions */
 	struct kc_chain chain;                     /* the longest (chain.c) */
-	float contended;                           /* per thread: see struct kc_counts */
-	float wide_conversions;
-	uint32_t condition; /* value: predicate of the branch, or index of the switch */
+	uint32_t condition;                        /* value: predicate of the branch, or index of the switch */
 	uint8_t condition_negated;
 	uint8_t together;             /* lanes take the same way out, known or not */
 	uint8_t waits;                /* the condition is unknown only in whether a barrier in memory is complete */
@@ -246,11 +252,12 @@ struct kc__formula_reader {
 	uint8_t *needed;       /* by register: control flow or an address depends on it */
 	uint8_t *crosses;      /* by register: read in another block than where it is set */
 	uint8_t *contracted;   /* by point: enum kc__contracted */
+	uint8_t *in_shared;    /* by point: it addresses shared memory by a generic address */
 	uint8_t *lanes;        /* by register: how it may differ between the lanes of a warp (divergence.c) */
 	uint32_t *reads;       /* by register: how many operands it is, apart from guards */
 	uint32_t *current;     /* register → value */
 	uint32_t block;        /* being read */
-	float counted[KC_COUNTER_COUNT]; /* in the block being read, by instructions without a guard */
+	float counted[KC_AMOUNT_COUNT]; /* in the block being read, by instructions without a guard */
 };
 
 /* Returns the number of a value: a new one, unless it simplifies to a constant or a known one. KC_NO_VALUE: no memory.

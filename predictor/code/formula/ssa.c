@@ -344,7 +344,8 @@ int kc__build_ssa(struct kc__formula_reader *r)
 	r->current = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*r->current));
 	f->block_plans = kc_arena_array(r->arena, cfg->block_count, sizeof(*f->block_plans));
 	n.in_place = kc_arena_array(r->arena, (size_t)cfg->edge_count + 1, sizeof(*n.in_place));
-	if (!r->current || !f->block_plans || !n.in_place)
+	r->in_shared = kc_arena_array(r->arena, (size_t)cfg->point_count + 1, sizeof(*r->in_shared));
+	if (!r->current || !f->block_plans || !n.in_place || !r->in_shared)
 		return -ENOMEM;
 	memset(r->current, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*r->current));
 	for (uint32_t b = 0; b < cfg->block_count; b++)
