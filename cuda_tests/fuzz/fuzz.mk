@@ -2,15 +2,15 @@
 # tests, and is named after it; seeds/NAME holds what it begins with, if anything.
 fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
 FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin cubin features ptx past commands import_file import_sqlite text baseline knowledge)
+SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin code_reader cubin features ptx past commands import_file import_sqlite text baseline knowledge)
 $(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
 $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
 
-$(BUILD)/seeds/fatbin $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx cuda_tests/fuzz/seeds/copies.ptx
+$(BUILD)/seeds/fatbin $(BUILD)/seeds/code_reader $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx cuda_tests/fuzz/seeds/copies.ptx
 	@mkdir -p $@
-	cp $(filter $(if $(filter %/fatbin,$@),%.fatbin %.o,%.$(@F)),$^) $@
+	cp $(filter $(if $(filter %/fatbin %/code_reader,$@),%.fatbin %.o,%.$(@F)),$^) $@
 	@touch $@
 $(BUILD)/seeds/features: $(CODE_FEATURES) $(CODE)/differs_relocatable.cubin
 	@mkdir -p $@

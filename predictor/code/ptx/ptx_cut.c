@@ -23,8 +23,16 @@ void kc_ptx_cut_begin(struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint
 		wanted[i] = (struct kc_ptx_wanted){.name = wanted[i].name};
 }
 
+void kc_ptx_cut_begin_all(struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint32_t max, size_t limit_bytes)
+{
+	kc_ptx_cut_begin(cut, wanted, 0, limit_bytes);
+	cut->wanted_max = max;
+	kc_arena_init(&cut->names, KC_PTX_CUT_NAMES_BYTES);
+}
+
 void kc_ptx_cut_free(struct kc_ptx_cut *cut)
 {
+	kc_arena_free(&cut->names);
 	free(cut->common.bytes);
 	free(cut->functions.bytes);
 	free(cut->kernels.bytes);
@@ -35,7 +43,7 @@ void kc_ptx_cut_free(struct kc_ptx_cut *cut)
 size_t kc_ptx_cut_bytes(const struct kc_ptx_cut *cut)
 {
 	return cut->common.capacity + cut->functions.capacity + cut->kernels.capacity +
-	       cut->callee_capacity * sizeof(*cut->callees);
+	       cut->callee_capacity * sizeof(*cut->callees) + cut->names.held_bytes;
 }
 
 /* Room for so much more. 0; -ENOMEM: `to` would take more than limit_bytes. */
@@ -141,6 +149,17 @@ static struct kc_ptx_wanted *wanted(const struct kc_ptx_cut *cut, const char *na
 	return NULL;
 }
 
+/* NULL: there is no room for one more. */
+static struct kc_ptx_wanted *add(struct kc_ptx_cut *cut, const char *name, size_t length)
+{
+	const char *own = cut->wanted_count < cut->wanted_max ? kc_arena_text(&cut->names, name, length) : NULL;
+
+	if (!own)
+		return NULL;
+	cut->wanted[cut->wanted_count] = (struct kc_ptx_wanted){.name = own};
+	return &cut->wanted[cut->wanted_count++];
+}
+
 /* What has been read of the declaration belongs to the kernel. */
 static int open_kernel(struct kc_ptx_cut *cut, struct kc_ptx_wanted *kernel)
 {
@@ -199,6 +218,8 @@ static int open_body(struct kc_ptx_cut *cut)
 		return open_function(cut, name, name_length);
 	if (name_length)
 		kernel = wanted(cut, name, name_length);
+	if (name_length && !kernel)
+		kernel = add(cut, name, name_length);
 	if (kernel)
 		return open_kernel(cut, kernel);
 	cut->keeps = 0;

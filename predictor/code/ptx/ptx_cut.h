@@ -1,7 +1,8 @@
 /*
  * Some kernels of a PTX module, cut out of its text without parsing it.
  *
- *   kc_ptx_wanted   a kernel that is asked for, and where its text is kept
+ *   kc_ptx_wanted   a kernel that is asked for, or that the text has where all are, and
+ *                   where its own text is kept
  *   kc_ptx_cut      what is kept: declarations, which every kernel may need,
  *                   functions, which it may call, and kernels; and where the reader
  *                   is in the text
@@ -16,6 +17,8 @@
 #define KC_PTX_CUT_H
 
 #include "ptx.h"
+
+#define KC_PTX_CUT_NAMES_BYTES ((size_t)128 << 10) /* of the kernels' names, where all are asked for */
 
 struct kc_ptx_wanted {
 	const char *name;
@@ -39,11 +42,12 @@ struct kc_ptx_callee {
 
 struct kc_ptx_cut {
 	struct kc_ptx_wanted *wanted;
-	uint32_t wanted_count;
-	size_t limit_bytes;           /* of what is kept */
-	struct kc_ptx_text common;    /* directives, declarations, variables without their initial values */
-	struct kc_ptx_text functions; /* with bodies */
-	struct kc_ptx_text kernels;   /* that are wanted */
+	uint32_t wanted_count, wanted_max; /* kernels that are not in it are added up to the latter */
+	struct kc_arena names;             /* of those */
+	size_t limit_bytes;                /* of what is kept */
+	struct kc_ptx_text common;         /* directives, declarations, variables without their initial values */
+	struct kc_ptx_text functions;      /* with bodies */
+	struct kc_ptx_text kernels;        /* that are wanted */
 	struct kc_ptx_callee *callees;
 	uint32_t callee_count, callee_capacity;
 	/* where the reader is */
@@ -58,6 +62,8 @@ struct kc_ptx_cut {
 
 /* wanted must stay until kc_ptx_cut_free(). limit_bytes: of memory. */
 void kc_ptx_cut_begin(struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint32_t wanted_count, size_t limit_bytes);
+/* The same for whatever kernels the text has, the first `max` of them: they are put into `wanted`, which is empty. */
+void kc_ptx_cut_begin_all(struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint32_t max, size_t limit_bytes);
 /* The next part of the text. 0; -ENOMEM: what every kernel needs takes more than limit_bytes. arg: the kc_ptx_cut. */
 int kc_ptx_cut_feed(void *arg, const char *text, size_t length);
 void kc_ptx_cut_free(struct kc_ptx_cut *cut);

@@ -71,6 +71,30 @@ static void only_what_is_wanted_is_kept(void **state)
 	kc_ptx_cut_free(&cut);
 }
 
+/* In the order of the text. A name that was taken is kept after the text is gone. */
+static void all_kernels_are_kept_up_to_so_many(void **state)
+{
+	struct kc_ptx_wanted wanted[2];
+	struct kc_ptx_module module;
+	struct kc_ptx_cut cut;
+	char copy[sizeof(module_text)];
+
+	(void)state;
+	memcpy(copy, module_text, sizeof(copy));
+	kc_ptx_cut_begin_all(&cut, wanted, 2, MEMORY_BYTES);
+	assert_int_equal(kc_ptx_cut_feed(&cut, copy, sizeof(copy) - 1), 0);
+	memset(copy, 0, sizeof(copy));
+	assert_int_equal(cut.wanted_count, 2);
+	assert_string_equal(wanted[0].name, "first");
+	assert_string_equal(wanted[1].name, "second");
+	parse_cut(&cut, &wanted[1], &module);
+	assert_non_null(kc_ptx_find(&module, "second"));
+	assert_non_null(kc_ptx_find(&module, "outer"));
+	assert_null(kc_ptx_find(&module, "first"));
+	kc_ptx_free(&module);
+	kc_ptx_cut_free(&cut);
+}
+
 static void called_functions_come_along(void **state)
 {
 	struct kc_ptx_wanted second = {.name = "second"};
@@ -362,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(only_what_is_wanted_is_kept),
+	    cmocka_unit_test(all_kernels_are_kept_up_to_so_many),
 	    cmocka_unit_test(called_functions_come_along),
 	    cmocka_unit_test(parts_may_end_anywhere),
 	    cmocka_unit_test(refusals_have_the_offset_of_the_text),
