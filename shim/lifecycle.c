@@ -338,7 +338,6 @@ static void reset(void)
 {
 	kc__shim.variant_count = kc__shim.kernel_count = kc__shim.argument_count = 0;
 	kc__shim.wanted = NULL;
-	kc__shim.unplaced = NULL;
 	kc__shim.reading = (struct kc__reading_cost){0};
 	kc__shim.careful_ns = kc__shim.streams_looked_at_ns = 0;
 	atomic_store(&kc__shim.graph_launches, 0);

@@ -107,8 +107,8 @@ struct kc__kernel {
 	struct kc_resources resources;
 	struct kc__code *code; /* NULL: its load was not seen */
 	struct kc__parameters parameters;
-	const struct kc_features *features; /* of the device's code, for the worker; NULL: not looked for */
-	struct kc__kernel *next_wanted;     /* these two: tables_lock, or the reader of what it took from the list */
+	struct kc__kernel *next_met;    /* of the code's; tables_lock */
+	struct kc__kernel *next_wanted; /* these two: tables_lock, or the reader of what it took from the list */
 	bool is_wanted;
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
@@ -287,7 +287,6 @@ struct kc__state {
 	_Atomic uint32_t stream_count; /* tables_lock; read by the worker */
 	uint32_t variant_count, kernel_count, argument_count;
 	struct kc__kernel *wanted; /* kernels whose code is to be read; tables_lock */
-	struct kc__code *unplaced; /* code of such kernels whose place is to be noted; tables_lock */
 	struct kc__reading_cost reading;
 	int64_t careful_ns;           /* that counting launches with more effort has taken (variants.c); tables_lock */
 	int64_t streams_looked_at_ns; /* worker: whether threads with a default stream have ended (streams.c) */

@@ -1,9 +1,18 @@
 /*
- * From kept code to cost formulas, on the reader's thread. Of a module's PTX only the
- * kernels are read that have been launched so far (ptx_cut.h): a library's has up to
- * 40 MB, and what this may take is some 6 MiB.
+ * From kept code to cost formulas, on the reader's thread. Kernels that have been
+ * launched are read in batches: those of one module that are wanted at the time,
+ * one after the other, and after each it is asked what is wanted most.
+ *
+ *   batch   its kernels, the piece of the module that is open, and the texts that
+ *           were cut out of that: a library's module has up to 40 MB of PTX, which
+ *           takes longer to pass over than some kernels to read
+ *
+ * The budget: memory is what KC__SHARE_CODE has left, but for OTHERS_BYTES; formulas
+ * read before give way to it. Time is FIRST_TIME_NS of the processor in the first
+ * FIRST_NS of recording, then one part in REST_SHARE. What a launch waits for is
+ * read at once. What does not fit is left to a command, if that can find it.
  */
-#include "code_pass.h"
+#include "code_read.h"
 #include "foresee.h"
 #include "formulas.h"
 #include "kept_text.h"
@@ -11,238 +20,393 @@
 #include "reader.h"
 #include "shim/tables/memory.h"
 #include "shim/tables/early.h"
+#include "shim/tables/tables.h"
 #include "shim/worker/learn.h"
-
-#include "predictor/code/stored/code_file.h"
-#include "predictor/code/container/image.h"
-#include "predictor/code/stored/thin.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
-/* Of the processor time: so much in the first moments of recording, then one part in so many. */
+#define LEAST_BYTES ((size_t)2 << 20)  /* formulas give way for so much before a piece is opened */
 #define FIRST_NS 10000000000ll
 #define FIRST_TIME_NS 1000000000ll
 #define REST_SHARE 20
 #define FINISH_NS 100000000ll /* for what is left at the end of the process */
-#define STEP_NS 50000000ll    /* then other code has its turn; one kernel at least */
 
-/* The PTX for the first kernel's device is read: another device that uses other PTX of the same image is rare. */
-static void read_images(struct kc__reading *reading, const void *bytes, size_t length)
-{
-	const struct kc_device *device = &reading->kernels->device->info;
-	struct kc_images images;
-	struct kc__kernel **link;
+static const struct kc_code_limits limits = {
+    .text_bytes = (size_t)256 << 20,
+    .cut_bytes = (size_t)2 << 20,
+    .formula_bytes = KC__FORMULA_BYTES,
+};
 
-	if (kc_images_list(&images, bytes, length, reading->room_bytes / 2, &reading->refusal))
-		return;
-	reading->saw_code = true;
-	reading->room_bytes -= images.arena.held_bytes;
-	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && reading->kernels && !kc__is_late(reading); fatbin++) {
-		struct kc__source source = {
-		    .image = kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX)};
+static struct {
+	struct kc__code *code;                              /* NULL: its load was not seen */
+	struct kc__kernel *kernels[KC_CODE_READER_KERNELS]; /* as the reader has them; NULL: done with */
+	uint32_t count, left;
+	uint32_t recalled;           /* so many have been looked for in what earlier runs kept */
+	uint32_t piece;              /* of the code, that is opened next */
+	uint32_t done;               /* with kernels, since a piece was opened */
+	bool is_open;                /* the piece before that */
+	bool is_apart;               /* its PTX is not in what was loaded: it is kept for the next run */
+	struct kc__code_texts texts; /* of that piece */
+	struct kc_code_lack lack;
+} batch;
 
-		if (!source.image) {
-			source.image = kc_images_choose_other(&images, fatbin, device->cc_major, device->cc_minor);
-			source.code =
-			    kc_images_choose(&images, fatbin, device->cc_major, device->cc_minor, 1u << KC_IMAGE_CUBIN);
-			source.other_architecture = true;
-		}
-		link = source.image ? &reading->kernels : NULL;
-		while (link && *link)
-			link = kc__pass_over(reading, link, &source);
-	}
-	reading->room_bytes += images.arena.held_bytes;
-	kc_images_free(&images);
-}
+/* ---- Pieces and their texts ---- */
 
-/* A cubin by itself, as Triton loads it: its PTX may be in a cache. Such a module has one kernel. */
-static void read_cached(struct kc__reading *reading, const char *bytes, size_t length)
-{
-	struct kc_image_piece ptx;
-
-	reading->is_cubin = kc_image_is_cubin(bytes, length);
-	if (!reading->is_cubin || !kc__cached_ptx(reading->kernels->name, bytes, length, reading->room_bytes, &ptx))
-		return;
-	reading->room_bytes -= ptx.length;
-	reading->is_apart = true;
-	read_images(reading, ptx.bytes, ptx.length);
-	reading->room_bytes += ptx.length;
-	munmap((void *)ptx.bytes, ptx.length);
-}
-
-static void cannot_open(struct kc__reading *reading, int error)
-{
-	reading->refusal = (struct kc_refusal){0};
-	snprintf(reading->refusal.reason, sizeof(reading->refusal.reason),
-		 "the file that the code was loaded from cannot be opened any more: error %d", error);
-}
-
-static void read_from_file(struct kc__reading *reading, const struct kc__code_piece *piece)
-{
-	const struct kc_device *device = &reading->kernels->device->info;
-	struct kc_code_file file = {open(piece->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), piece->offset,
-				    piece->length};
-	struct kc_thin_request request = {
-	    .read = kc_code_file_read,
-	    .arg = &file,
-	    .length = piece->length,
-	    .cc_major = device->cc_major,
-	    .cc_minor = device->cc_minor,
-	    .memory_bytes = reading->room_bytes / 2,
-	};
-	size_t length;
-	void *bytes;
-	int rc;
-
-	if (file.fd < 0) {
-		cannot_open(reading, errno);
-		return;
-	}
-	rc = kc_image_thin(&request, &bytes, &length, &reading->refusal);
-	close(file.fd);
-	reading->lacks_room |= rc == -ENOMEM;
-	reading->saw_code |= rc == -ENOENT;
-	if (rc)
-		return;
-	reading->room_bytes -= length;
-	read_images(reading, bytes, length);
-	if (reading->kernels)
-		read_cached(reading, bytes, length);
-	reading->room_bytes += length;
-	free(bytes);
-}
-
-static void read_piece(struct kc__reading *reading, struct kc__code *code, const struct kc__code_piece *piece)
-{
-	const void *copy;
-
-	if (piece->path) {
-		read_from_file(reading, piece);
-		return;
-	}
-	copy = kc__code_hold(code, piece);
-	if (!copy)
-		return;
-	read_images(reading, copy, piece->length);
-	if (reading->kernels)
-		read_cached(reading, copy, piece->length);
-	kc__code_release(code);
-}
-
-/* The kernel alone, from what an earlier run has kept. true: it has been read. */
-static bool read_kept(struct kc__reading *reading, struct kc__kernel *kernel)
-{
-	struct kc__reading alone = *reading;
-	size_t length;
-	char *text = kc__text_kept(kernel, &length);
-
-	if (!text || length > alone.room_bytes) {
-		free(text);
-		return false;
-	}
-	alone.kernels = kernel;
-	alone.is_kept = true;
-	alone.room_bytes -= length;
-	read_images(&alone, text, length);
-	free(text);
-	reading->room_bytes = alone.room_bytes + length;
-	reading->done = alone.done;
-	reading->stop_ns = alone.stop_ns;
-	return !alone.kernels;
-}
-
-static void read_all_kept(struct kc__reading *reading)
-{
-	struct kc__kernel **link = &reading->kernels;
-
-	while (*link && !kc__is_late(reading)) {
-		struct kc__kernel *kernel = *link, *rest = kernel->next_wanted;
-
-		kernel->next_wanted = NULL;
-		if (read_kept(reading, kernel)) {
-			*link = rest;
-		} else {
-			kernel->next_wanted = rest;
-			link = &kernel->next_wanted;
-		}
-	}
-}
-
-/* Some is left: the application may be loading more. */
-size_t kc__code_take_room(void)
+size_t kc__code_take_room(bool all)
 {
 	size_t bytes = kc__share_left(KC__SHARE_CODE);
 
-	bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
+	if (!all || !kc__share_has_own(KC__SHARE_ENTRIES) || !kc__share_has_own(KC__SHARE_BUFFERS))
+		bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
 	while (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
 		bytes /= 2;
 	return bytes;
 }
 
-static void give_up(const struct kc__reading *reading, const struct kc__code *code)
+void kc__texts_account(struct kc__code_texts *texts)
 {
+	size_t bytes = kc__whole_pages(kc_ptx_cut_bytes(&texts->reader.cut));
+
+	if (bytes < texts->held_bytes)
+		kc__share_give(KC__SHARE_CODE, texts->held_bytes - bytes);
+	else if (!kc__share_take(KC__SHARE_CODE, bytes - texts->held_bytes))
+		return;
+	texts->held_bytes = bytes;
+}
+
+void kc__texts_close(struct kc__code_texts *texts)
+{
+	kc_code_close(&texts->reader);
+	kc__texts_account(texts);
+}
+
+/* Within what the share has left, or within memory_bytes, if that is less. */
+static int open_part(struct kc__code_texts *texts, const struct kc_code_part *part, size_t memory_bytes,
+		     struct kc_code_lack *lack)
+{
+	size_t room = kc__code_take_room(false);
+	int rc = kc_code_open(&texts->reader, part, room < memory_bytes ? room : memory_bytes, lack);
+
+	kc__share_give(KC__SHARE_CODE, room);
+	kc__texts_account(texts);
+	return rc;
+}
+
+static bool open_file(const struct kc__code_piece *piece, struct kc_code_file *file)
+{
+	file->fd = open(piece->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	file->offset = piece->offset;
+	file->length = piece->length;
+	return file->fd >= 0;
+}
+
+int kc__texts_open(struct kc__code_texts *texts, struct kc__code *code, const struct kc__code_piece *piece,
+		   size_t memory_bytes, struct kc_code_lack *lack)
+{
+	struct kc_code_file file;
+	struct kc_code_part part = {.length = piece->length, .file = &file};
+	int rc = -ENOENT;
+
+	if (!piece->path) {
+		part.bytes = kc__code_hold(code, piece);
+		if (part.bytes)
+			rc = open_part(texts, &part, memory_bytes, lack);
+		kc__code_release(code);
+	} else if (open_file(piece, &file)) {
+		rc = open_part(texts, &part, memory_bytes, lack);
+		close(file.fd);
+	} else {
+		kc__refuse(&lack->refusal, 0,
+			   "the file that the code was loaded from cannot be opened any more: error %d", errno);
+	}
+	return rc;
+}
+
+/* ---- The batch ---- */
+
+/* A command has more room, if it knows where the code lies. */
+static enum kc_code_state without_room(struct kc__code *code)
+{
+	return code && kc__code_is_noted(code) ? KC_CODE_WAITS : KC_CODE_TOO_LARGE;
+}
+
+/* The kernel may be wanted again from now on. */
+static void not_wanted(struct kc__kernel *kernel)
+{
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kernel->is_wanted = false;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+}
+
+static void leave(uint32_t i)
+{
+	not_wanted(batch.kernels[i]);
+	batch.kernels[i] = NULL;
+	batch.left--;
+	batch.done++;
+}
+
+/* It has been read, or never will be. */
+static void settle(uint32_t i)
+{
+	kc__early_settle(batch.kernels[i]);
+	leave(i);
+}
+
+static void close_piece(void)
+{
+	kc__texts_close(&batch.texts);
+	batch.is_open = false;
+}
+
+/* Makes the kernel's formula known. The cost is the formula's from then on. */
+static int publish(struct kc__kernel *kernel, struct kc_code_read *read)
+{
+	const struct kc_code_reader *reader = &batch.texts.reader;
+	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
+	bool is_new = !formula;
+	char text[KC__CODE_TEXT_BYTES];
+
+	if (!kc__formulas_make_room(read->cost))
+		return -ENOMEM;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	if (is_new)
+		formula = kc__formula_make(read->cost, read->function, reader->other_architecture);
+	if (formula)
+		kc__formulas_add(formula, read->cost);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	if (!formula) {
+		kc__formulas_cancel(read->cost);
+		return -ENOMEM;
+	}
+	kc_cost_write(read->cost, text, sizeof(text));
+	read->cost = NULL;
+	if (!is_new)
+		return 0;
+	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
+	kc__code_put(kernel, KC_CODE_READ, reader->other_architecture ? reader->sm : 0, text);
+	if (batch.is_apart)
+		kc__text_keep(kernel, &reader->cut);
+	return 0;
+}
+
+/* is_kept: from what an earlier run kept. all: in all the room that there is. */
+static int read_once(uint32_t i, bool is_kept, bool all, struct kc_refusal *refusal)
+{
+	struct kc__kernel *kernel = batch.kernels[i];
+	size_t room = kc__code_take_room(all);
+	struct kc_code_read read;
+	int rc = kc_code_read(&batch.texts.reader, i, kernel->resources.static_shared_bytes, room, &read, refusal);
+
+	kc__share_give(KC__SHARE_CODE, room);
+	if (rc)
+		return rc;
+	if (!kc__same_parameters(kernel, read.function) || (is_kept && !kc__same_layout(kernel, read.function)))
+		rc = -ENOENT;
+	else
+		rc = publish(kernel, &read);
+	kc_code_read_free(&read);
+	return rc;
+}
+
+/* The text of others in the piece is found again when that is opened the next time. */
+static bool drop_others(uint32_t kernel)
+{
+	struct kc_code_reader *reader = &batch.texts.reader;
+	bool any = false;
+
+	for (uint32_t i = 0; i < reader->count; i++)
+		if (i != kernel && kc_code_has(reader, i)) {
+			kc_code_drop(reader, i, true);
+			any = true;
+		}
+	kc__texts_account(&batch.texts);
+	return any;
+}
+
+/* For a kernel that cannot be read without it. The last resort is what is left to other code that may be loaded. */
+static bool make_room(uint32_t kernel, bool *all)
+{
+	bool was_all = *all;
+
+	if (kc__formulas_drop() || drop_others(kernel))
+		return true;
+	*all = true;
+	return !was_all;
+}
+
+/* One whose text is there. After a text that was kept, or where this is another kernel, it is looked for elsewhere. */
+static void read_kernel(uint32_t i, bool is_kept)
+{
+	struct kc__kernel *kernel = batch.kernels[i];
+	struct kc_refusal refusal;
+	bool all = false;
+	int rc;
+
+	do
+		rc = read_once(i, is_kept, all, &refusal);
+	while (rc == -ENOMEM && make_room(i, &all));
+	kc_code_drop(&batch.texts.reader, i, false);
+	kc__texts_account(&batch.texts);
+	if (rc == -ENOENT || (rc && is_kept))
+		return;
+	if (rc == -EBADMSG)
+		kc__code_refuse(kernel, refusal.offset, refusal.reason);
+	else if (rc == -ENOMEM && !atomic_load_explicit(&kernel->formula, memory_order_relaxed))
+		kc__code_put(kernel, without_room(kernel->code), 0, "");
+	settle(i);
+}
+
+/* only: this kernel alone is looked for. */
+static void look_for(const struct kc__kernel *only)
+{
+	struct kc_code_reader *reader = &batch.texts.reader;
+
+	reader->count = batch.count;
+	for (uint32_t i = 0; i < batch.count; i++) {
+		const struct kc__kernel *kernel = batch.kernels[i];
+
+		reader->wanted[i].name = kernel && (!only || kernel == only) ? kernel->name : "";
+	}
+}
+
+/* From what an earlier run has kept of it, if that has. */
+static void read_kept(uint32_t i)
+{
+	struct kc_code_lack unused = {0};
+	struct kc_code_part part = {0};
+	char *text = batch.kernels[i] ? kc__text_kept(batch.kernels[i], &part.length) : NULL;
+
+	if (text && kc__share_take(KC__SHARE_CODE, part.length)) {
+		part.bytes = text;
+		look_for(batch.kernels[i]);
+		if (!open_part(&batch.texts, &part, SIZE_MAX, &unused) && kc_code_has(&batch.texts.reader, i))
+			read_kernel(i, true);
+		close_piece();
+		kc__share_give(KC__SHARE_CODE, part.length);
+	}
+	free(text);
+}
+
+static const struct kc__kernel *first_left(void)
+{
+	uint32_t i = 0;
+
+	while (!batch.kernels[i])
+		i++;
+	return batch.kernels[i];
+}
+
+/* A cubin by itself, as Triton loads it: its PTX may be in a cache. Such a module has one kernel. */
+static int open_cached(const void *cubin, size_t length, struct kc_code_lack *lack)
+{
+	struct kc_image_piece ptx;
+	struct kc_code_part part;
+	int rc = -ENOMEM;
+
+	if (!kc__cached_ptx(first_left()->name, cubin, length, kc__share_left(KC__SHARE_CODE) / 2, &ptx))
+		return -ENOENT;
+	part = (struct kc_code_part){.bytes = ptx.bytes, .length = ptx.length};
+	if (kc__share_take(KC__SHARE_CODE, ptx.length)) {
+		rc = open_part(&batch.texts, &part, SIZE_MAX, lack);
+		kc__share_give(KC__SHARE_CODE, ptx.length);
+	}
+	munmap((void *)ptx.bytes, ptx.length);
+	batch.is_apart = !rc;
+	return rc;
+}
+
+static int open_behind_cubin(const struct kc__code_piece *piece, struct kc_code_lack *lack)
+{
+	struct kc_code_file file;
+	void *bytes = NULL;
+	int rc = -ENOENT;
+
+	if (!piece->path) {
+		bytes = kc__code_hold(batch.code, piece);
+		if (bytes)
+			rc = open_cached(bytes, piece->length, lack);
+		kc__code_release(batch.code);
+		return rc;
+	}
+	if (!open_file(piece, &file) || !kc__share_take(KC__SHARE_CODE, piece->length))
+		goto out;
+	bytes = malloc(piece->length);
+	if (bytes && !kc_code_file_read(&file, 0, bytes, piece->length))
+		rc = open_cached(bytes, piece->length, lack);
+	free(bytes);
+	kc__share_give(KC__SHARE_CODE, piece->length);
+out:
+	if (file.fd >= 0)
+		close(file.fd);
+	return rc;
+}
+
+/* All texts found no room, but would where there are no formulas. */
+static bool is_crowded(int rc)
+{
+	const struct kc_code_reader *reader = &batch.texts.reader;
+
+	return rc == -ENOMEM || (!rc && kc_code_left_out(reader) && kc_code_shortest(reader) == reader->count);
+}
+
+static void open_piece(const struct kc__code_piece *piece)
+{
+	struct kc_code_lack lack;
+	int rc;
+
+	close_piece();
+	look_for(NULL);
+	kc__formulas_yield(LEAST_BYTES);
+	do {
+		lack = batch.lack;
+		rc = kc__texts_open(&batch.texts, batch.code, piece, SIZE_MAX, &lack);
+	} while (is_crowded(rc) && kc__formulas_drop());
+	batch.lack = lack;
+	batch.is_apart = batch.code->is_made;
+	if (rc == -ENOENT && lack.is_cubin)
+		rc = open_behind_cubin(piece, &batch.lack);
+	batch.is_open = !rc;
+	batch.done = 0;
+}
+
+/* Of what the module has no text that could be read. */
+static void give_up(void)
+{
+	struct kc__code *code = batch.code;
+	const struct kc_code_lack *lack = &batch.lack;
+	int why = kc_code_lacks(lack);
 	enum kc_code_state state = !code                              ? KC_CODE_NOT_SEEN
 				   : code->state == KC_CODE_TOO_LARGE ? KC_CODE_TOO_LARGE
-				   : reading->lacks_room              ? kc__without_room(code)
-				   : reading->refusal.reason[0]       ? KC_CODE_REFUSED
-				   : reading->saw_code                ? KC_CODE_NO_PTX
-								      : kc__without_room(code);
+				   : why == -ENOENT                   ? KC_CODE_NO_PTX
+				   : why == -EBADMSG                  ? KC_CODE_REFUSED
+								      : without_room(code);
 
-	for (struct kc__kernel *k = reading->kernels, *next; k; k = next) {
-		next = k->next_wanted;
-		kc__not_wanted(k);
-		if (atomic_load_explicit(&k->formula, memory_order_relaxed))
-			continue; /* it has been read before */
-		if (state == KC_CODE_REFUSED)
-			kc__code_refuse(k, reading->refusal.offset, reading->refusal.reason);
-		else
-			kc__code_put(k, state, 0,
-				     state == KC_CODE_NO_PTX && reading->is_cubin ? KC_CODE_CUBIN_ALONE : "");
-		kc__early_settle(k);
-	}
-}
+	for (uint32_t i = 0; i < batch.count; i++) {
+		struct kc__kernel *kernel = batch.kernels[i];
 
-/* tables_lock held. One that a launch waits for, otherwise the one launched last; NULL: none is wanted. */
-static const struct kc__kernel *most_wanted(void)
-{
-	for (const struct kc__kernel *k = kc__shim.wanted; k; k = k->next_wanted)
-		if (atomic_load(&k->awaited))
-			return k;
-	return kc__shim.wanted;
-}
-
-/* Takes the kernels of one module out of the list, in its order: the one launched first last. */
-static struct kc__kernel *take_wanted(struct kc__code **code)
-{
-	struct kc__kernel *taken = NULL, **end = &taken, **link = &kc__shim.wanted;
-	const struct kc__kernel *first;
-
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	first = most_wanted();
-	*code = first ? first->code : NULL;
-	while (*link) {
-		struct kc__kernel *kernel = *link;
-
-		if (kernel->code != *code) {
-			link = &kernel->next_wanted;
+		if (!kernel)
+			continue;
+		if (atomic_load_explicit(&kernel->formula, memory_order_relaxed)) {
+			leave(i); /* it has been read before */
 			continue;
 		}
-		*link = kernel->next_wanted;
-		kernel->next_wanted = NULL;
-		*end = kernel;
-		end = &kernel->next_wanted;
+		if (state == KC_CODE_REFUSED)
+			kc__code_refuse(kernel, lack->refusal.offset, lack->refusal.reason);
+		else
+			kc__code_put(kernel, state, 0,
+				     state == KC_CODE_NO_PTX && lack->is_cubin ? KC_CODE_CUBIN_ALONE : "");
+		settle(i);
 	}
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return taken;
 }
+
+/* ---- What is wanted ---- */
 
 void kc__code_wanted(struct kc__kernel *kernel)
 {
@@ -252,17 +416,16 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kernel->next_wanted = kc__shim.wanted;
 	kc__shim.wanted = kernel;
 	kc__reader_want(); /* its launch may not wait, and then calls nobody */
-	if (!kernel->code || kernel->code->placed)
-		return;
-	kernel->code->placed = true;
-	kernel->code->next_unplaced = kc__shim.unplaced;
-	kc__shim.unplaced = kernel->code;
 }
 
 struct kc__formula *kc__code_met(struct kc__kernel *kernel)
 {
 	struct kc__formula *formula = kc__foreseen_take(kernel);
 
+	if (kernel->code) {
+		kernel->next_met = kernel->code->met;
+		kernel->code->met = kernel;
+	}
 	if (!formula)
 		kc__code_wanted(kernel);
 	return formula;
@@ -277,103 +440,174 @@ void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula)
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
-/* Those whose formula was read ahead leave the list. */
-static struct kc__kernel *without_ready(struct kc__kernel *kernels)
+/* tables_lock held. One that a launch waits for, otherwise the one launched last; NULL: none is wanted. */
+static const struct kc__kernel *most_wanted(void)
 {
-	struct kc__kernel **link = &kernels;
-	char text[KC__CODE_TEXT_BYTES];
+	for (const struct kc__kernel *k = kc__shim.wanted; k; k = k->next_wanted)
+		if (atomic_load(&k->awaited))
+			return k;
+	return kc__shim.wanted;
+}
 
-	while (*link) {
-		struct kc__kernel *kernel = *link;
-		const struct kc__formula *formula = atomic_load(&kernel->formula);
+/* A launch waits for what is not in the batch, and none for what is. */
+static bool others_are_awaited(void)
+{
+	const struct kc__kernel *first;
+	bool awaited;
 
-		if (!formula || atomic_load(&kernel->reading_done)) {
+	if (!kc__reader_awaited())
+		return false;
+	for (uint32_t i = 0; i < batch.count; i++)
+		if (batch.kernels[i] && atomic_load(&batch.kernels[i]->awaited))
+			return false;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	first = most_wanted();
+	awaited = first && atomic_load(&first->awaited);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return awaited;
+}
+
+/* Takes kernels of one module out of the list, in its order: the one launched first last. false: none is wanted. */
+static bool take_wanted(void)
+{
+	struct kc__kernel **link = &kc__shim.wanted, *kernel;
+	const struct kc__kernel *first;
+
+	batch.count = batch.recalled = batch.piece = 0;
+	batch.is_apart = false;
+	batch.lack = (struct kc_code_lack){0};
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	first = most_wanted();
+	batch.code = first ? first->code : NULL;
+	while ((kernel = *link) && batch.count < KC_CODE_READER_KERNELS) {
+		if (kernel->code != batch.code) {
 			link = &kernel->next_wanted;
 			continue;
 		}
 		*link = kernel->next_wanted;
+		batch.kernels[batch.count++] = kernel;
+	}
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	batch.left = batch.count;
+	if (!first)
+		return false;
+	batch.texts.reader.limits = &limits;
+	batch.texts.reader.cc_major = batch.kernels[0]->device->info.cc_major;
+	batch.texts.reader.cc_minor = batch.kernels[0]->device->info.cc_minor;
+	return true;
+}
+
+/* Those whose formula was read ahead are done with; at the end of the process, those as well that were read before. */
+static void leave_out_known(void)
+{
+	char text[KC__CODE_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < batch.count; i++) {
+		struct kc__kernel *kernel = batch.kernels[i];
+		const struct kc__formula *formula = atomic_load(&kernel->formula);
+		bool is_new = formula && !atomic_load(&kernel->reading_done);
+
+		if (formula && !is_new && kc__reader_is_ending())
+			leave(i);
+		if (!is_new)
+			continue;
 		text[0] = '\0';
 		if (formula->cost)
 			kc_cost_write(formula->cost, text, sizeof(text));
 		kc__code_put(kernel, KC_CODE_READ, 0, text);
-		kc__not_wanted(kernel);
-		kc__early_settle(kernel);
+		settle(i);
 	}
-	return kernels;
-}
-
-static void read_code(struct kc__reading *reading, struct kc__code *code)
-{
-	reading->lacks_room = false;
-	reading->refusal.reason[0] = '\0';
-	for (uint32_t i = 0;
-	     code && code->state == KC_CODE_WAITS && i < code->piece_count && reading->kernels && !kc__is_late(reading);
-	     i++)
-		read_piece(reading, code, &code->pieces[i]);
 }
 
 /* What was taken from the list and not read yet comes first again. */
-static void put_back(struct kc__kernel *kernels)
+static void put_back(void)
 {
-	struct kc__kernel *last = kernels;
-
+	close_piece();
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	while (last->next_wanted)
-		last = last->next_wanted;
-	last->next_wanted = kc__shim.wanted;
-	kc__shim.wanted = kernels;
+	for (uint32_t i = batch.count; i--;) {
+		struct kc__kernel *kernel = batch.kernels[i];
+
+		if (!kernel)
+			continue;
+		kernel->next_wanted = kc__shim.wanted;
+		kc__shim.wanted = kernel;
+	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
+	batch.left = 0;
 }
 
-/* Those that were read before, for another launch shape, are wanted no more when the process ends. */
-static struct kc__kernel *never_read(struct kc__kernel *kernels)
+/* The kernel that is read next: one that a launch waits for, else the shortest. */
+static uint32_t next_kernel(void)
 {
-	struct kc__kernel **link = &kernels;
+	const struct kc_code_reader *reader = &batch.texts.reader;
 
-	while (*link)
-		if (atomic_load_explicit(&(*link)->formula, memory_order_relaxed))
-			*link = (*link)->next_wanted;
-		else
-			link = &(*link)->next_wanted;
-	return kernels;
+	for (uint32_t i = 0; i < reader->count; i++)
+		if (kc_code_has(reader, i) && atomic_load(&batch.kernels[i]->awaited))
+			return i;
+	return kc_code_shortest(reader);
 }
 
-/* 1: there was something to read. */
-static int read_next(int64_t step_ns, bool is_last)
+/* One kernel, or one pass over a text. */
+static void read_on(void)
 {
-	struct kc__reading reading = {
-	    .step_ns = step_ns, .stop_ns = is_last ? kc__now_ns() + step_ns : 0, .is_last = is_last};
-	struct kc__code *code;
+	struct kc__code *code = batch.code;
+	uint32_t i = batch.is_open ? next_kernel() : batch.count;
 
-	reading.calls = kc__reader_calls();
-	reading.kernels = take_wanted(&code);
-	if (!reading.kernels)
+	if (i < batch.count) {
+		read_kernel(i, false);
+	} else if (batch.is_open && batch.done && kc_code_left_out(&batch.texts.reader)) {
+		open_piece(&code->pieces[batch.piece - 1]);
+	} else if (batch.recalled < batch.count) {
+		read_kept(batch.recalled++);
+	} else if (code && code->state == KC_CODE_WAITS && batch.piece < code->piece_count) {
+		batch.lack.no_memory |= batch.is_open && kc_code_left_out(&batch.texts.reader);
+		open_piece(&code->pieces[batch.piece++]);
+	} else {
+		batch.lack.no_memory |= batch.is_open && kc_code_left_out(&batch.texts.reader);
+		give_up();
+	}
+	if (!batch.left)
+		close_piece();
+}
+
+/* 1: there may be more. */
+static int step(void)
+{
+	if (batch.left && (batch.done || !batch.is_open) && others_are_awaited())
+		put_back(); /* what was passed over is of some use at least */
+	if (batch.left)
+		read_on();
+	else if (take_wanted())
+		leave_out_known();
+	else
 		return 0;
-	reading.kernels = without_ready(reading.kernels);
-	if (!reading.kernels)
-		return 1;
-	if (is_last && !(reading.kernels = never_read(reading.kernels)))
-		return 1;
-	reading.room_bytes = kc__code_take_room();
-	reading.is_apart = code && code->is_made;
-	reading.code = code;
-	kc__pass_resume(&reading);
-	read_all_kept(&reading);
-	do /* formulas that were read before make room, and then those just read */
-		read_code(&reading, code);
-	while (reading.kernels && reading.lacks_room && !kc__is_late(&reading) &&
-	       kc__formulas_drop(&reading.room_bytes));
-	kc__share_give(KC__SHARE_CODE, reading.room_bytes);
-	if (reading.kernels && kc__is_late(&reading))
-		put_back(reading.kernels);
-	else if (reading.kernels)
-		give_up(&reading, code);
 	return 1;
 }
 
-/* A module is read again when another kernel of it is launched later. After the first moments, or once these have taken
- * their time, reading pauses after each module, so that it takes no more than one part in REST_SHARE of a processor,
- * and what is wanted meanwhile is read together. What a launch waits for is read at once. */
+/* What is wanted and not known yet where to find. */
+static struct kc__code *unnoted(void)
+{
+	struct kc__code *code = NULL;
+
+	if (batch.left && batch.code && batch.code->place == KC__PLACE_UNKNOWN)
+		return batch.code;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	for (const struct kc__kernel *k = kc__shim.wanted; k && !code; k = k->next_wanted)
+		if (k->code && k->code->place == KC__PLACE_UNKNOWN)
+			code = k->code;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return code;
+}
+
+int kc__code_note_places(void)
+{
+	struct kc__code *code = unnoted();
+
+	if (code)
+		kc__code_is_noted(code);
+	return code != NULL;
+}
+
 int kc__code_step(int64_t *rest_ns)
 {
 	struct kc__reading_cost *cost = &kc__shim.reading;
@@ -384,7 +618,7 @@ int kc__code_step(int64_t *rest_ns)
 	if (began_ns < cost->rests_until_ns && !kc__reader_awaited())
 		return 0;
 	took_ns = -kc__processor_ns();
-	read = read_next(STEP_NS, false);
+	read = step();
 	took_ns += kc__processor_ns();
 	cost->spent_ns += took_ns;
 	if (!read)
@@ -397,14 +631,24 @@ int kc__code_step(int64_t *rest_ns)
 void kc__code_finish(void)
 {
 	int64_t stop_ns = kc__now_ns() + FINISH_NS;
-	struct kc__code *code;
 
-	while (kc__code_note_places() && kc__now_ns() < stop_ns)
+	while (kc__now_ns() < stop_ns && kc__code_note_places())
 		;
-	for (int64_t left_ns = FINISH_NS; left_ns > 0 && read_next(left_ns, true);)
-		left_ns = stop_ns - kc__now_ns();
-	for (struct kc__kernel *k; (k = take_wanted(&code));)
-		for (; k; k = k->next_wanted)
-			if (!atomic_load_explicit(&k->formula, memory_order_relaxed))
-				kc__code_put(k, KC_CODE_WAITS, 0, "");
+	while (kc__now_ns() < stop_ns && step())
+		;
+	if (batch.left)
+		put_back();
+	while (take_wanted())
+		for (uint32_t i = 0; i < batch.count; i++)
+			if (!atomic_load_explicit(&batch.kernels[i]->formula, memory_order_relaxed))
+				kc__code_put(batch.kernels[i], KC_CODE_WAITS, 0, "");
+	batch.left = 0;
+}
+
+/* The parent's memory is not freed: its reader may have been changing it. */
+void kc__code_read_forget(void)
+{
+	batch.count = batch.left = 0;
+	batch.texts = (struct kc__code_texts){0};
+	batch.is_open = false;
 }

@@ -1,41 +1,36 @@
 #include "foresee.h"
+#include "code_read.h"
 #include "formulas.h"
-#include "loaded_code.h"
 #include "mapped_code.h"
 #include "reader.h"
 #include "shim/tables/tables.h"
 #include "shim/tables/memory.h"
 
-#include "predictor/code/container/image.h"
-#include "predictor/code/ptx/ptx_cut.h"
-#include "predictor/code/stored/code_file.h"
-#include "predictor/code/stored/thin.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define KERNELS_MAX 256u               /* of one text */
-#define PACKED_BYTES ((size_t)1 << 20) /* of a fatbin with one text in it */
-#define CUT_BYTES ((size_t)1 << 20)    /* of the kernels that are cut out of it, packed */
-#define NAME_BYTES ((size_t)128 << 10) /* of all their names */
+#define OPENING_BYTES ((size_t)4 << 20)
+
+static const struct kc_code_limits limits = {
+    .text_bytes = KC__FORESEEN_TEXT_BYTES,
+    .cut_bytes = (size_t)1 << 20,
+    .formula_bytes = KC__FORMULA_BYTES,
+};
 
 static struct {
 	struct kc__code *first, *last; /* loaded, and not looked at yet; tables_lock */
 	/* Of the reader: */
+	struct kc__code *code; /* that is being read; NULL: none is */
+	uint32_t piece;        /* of it, that is opened next */
+	struct kc__code_texts texts;
+	struct kc__walk walk; /* through the file `path` */
+	char *path;           /* NULL: through none */
 	int64_t spent_ns;
 	uint32_t count; /* of kernels */
 	bool is_full;   /* nothing is read ahead any more */
 	bool began;     /* the program has been read, if it could be */
-} ahead;
-
-/* A module's PTX for the device. */
-struct text {
-	char *bytes;
-	size_t length, capacity;
-};
+} ahead = {.walk.file.fd = -1};
 
 static const struct kc_device *first_device(void)
 {
@@ -45,230 +40,116 @@ static const struct kc_device *first_device(void)
 	return NULL;
 }
 
+static bool somebody_waits(void *unused)
+{
+	(void)unused;
+	return kc__reader_awaited() != 0;
+}
+
 static uint32_t architecture(const struct kc_device *device)
 {
 	return device->cc_major * 10 + device->cc_minor;
 }
 
-/* Kernels that have been launched are read in between. true: reading ahead ends here. */
-static bool serve(void)
-{
-	static uint32_t seen;
-	int64_t rest_ns;
-
-	while (seen != kc__reader_calls() && !kc__reader_is_ending()) {
-		seen = kc__reader_calls();
-		while (kc__code_step(&rest_ns) && !kc__reader_is_ending())
-			;
-	}
-	return kc__reader_is_ending() || ahead.is_full;
-}
-
-/* false: there is no room. */
-static bool keep(struct kc__code *code, const char *name, const struct kc_ptx_function *function, struct kc_cost *cost,
-		 size_t *room_bytes)
+/* Puts the formula into the code's list. false: there is no room. */
+static bool keep(const char *name, struct kc_code_read *read)
 {
 	struct kc__foreseen *foreseen;
 
-	if (kc__formulas_bytes() + kc_cost_bytes(cost) > KC__FORESEEN_BYTES ||
-	    !kc__formulas_make_room(cost, room_bytes))
+	if (kc__formulas_bytes() + kc_cost_bytes(read->cost) > KC__FORESEEN_BYTES ||
+	    !kc__formulas_make_room(read->cost))
 		return false;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	foreseen = kc__arena(sizeof(*foreseen));
 	if (foreseen) {
 		foreseen->name = kc__keep_text(name);
-		foreseen->formula = kc__formula_make(cost, function, false);
+		foreseen->formula = kc__formula_make(read->cost, read->function, false);
 	}
 	if (foreseen && foreseen->name && foreseen->formula) {
-		kc__formulas_add(foreseen->formula, cost);
+		kc__formulas_add(foreseen->formula, read->cost);
 		foreseen->formula->used = 0;
-		foreseen->next = code->foreseen;
-		code->foreseen = foreseen;
+		foreseen->next = ahead.code->foreseen;
+		ahead.code->foreseen = foreseen;
 	} else {
 		foreseen = NULL;
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	if (!foreseen)
-		kc__formulas_cancel(cost, room_bytes);
+	if (foreseen)
+		read->cost = NULL;
+	else
+		kc__formulas_cancel(read->cost);
 	return foreseen != NULL;
 }
 
-/* One kernel, whose text was found. */
-static void read_kernel(struct kc__code *code, struct kc_ptx_cut *cut, const struct kc_ptx_wanted *wanted,
-			size_t *room_bytes)
+/* Its code is read because it has been launched, or has been. */
+static bool is_met(const char *name)
 {
-	size_t taken = kc_ptx_cut_bytes(cut), left = *room_bytes > taken ? *room_bytes - taken : 0;
-	const struct kc_ptx_function *function;
-	struct kc_ptx_module module;
-	struct kc_cost *cost = NULL;
+	const struct kc__kernel *kernel;
 
-	if (kc_ptx_cut_parse(cut, wanted, &module, left, NULL))
-		return;
-	function = kc_ptx_find(&module, wanted->name);
-	left = left > module.arena.held_bytes ? left - module.arena.held_bytes : 0;
-	if (function && function->is_entry && left > KC__FORMULA_BYTES &&
-	    kc_cost_read_within(&cost, &module, function, KC__FORMULA_BYTES, left - KC__FORMULA_BYTES, NULL) == 0 &&
-	    !keep(code, wanted->name, function, cost, room_bytes)) {
-		kc_cost_free(cost);
-		ahead.is_full = true;
-	}
-	ahead.count++;
-	ahead.is_full |= ahead.count >= KC__FORESEEN_MAX;
-	kc_ptx_free(&module);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	kernel = ahead.code->met;
+	while (kernel && strcmp(kernel->name, name))
+		kernel = kernel->next_met;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return kernel != NULL;
 }
 
-/* Their names are put one after the other into `names`, of NAME_BYTES. */
-static uint32_t list_kernels(const struct text *text, char *names, struct kc_ptx_wanted *wanted)
+/* The driver has not told yet what the kernel takes of shared memory, which only PTX of another architecture is asked
+ * for. */
+static void read_kernel(uint32_t i)
 {
-	const char *end = names + NAME_BYTES, *name;
-	uint32_t count = 0;
-	size_t at = 0, length;
+	struct kc_code_reader *reader = &ahead.texts.reader;
+	size_t room = kc__code_take_room(false);
+	struct kc_refusal unused;
+	struct kc_code_read read;
+	int rc = kc_code_read(reader, i, 0, room, &read, &unused);
 
-	while (count < KERNELS_MAX && kc_ptx_next_entry(text->bytes, text->length, &at, &name, &length) &&
-	       length < (size_t)(end - names)) {
-		wanted[count++] = (struct kc_ptx_wanted){.name = names};
-		memcpy(names, name, length);
-		names[length] = '\0';
-		names += length + 1;
-	}
-	return count;
+	kc__share_give(KC__SHARE_CODE, room);
+	if (!rc)
+		ahead.is_full |= !keep(reader->wanted[i].name, &read);
+	kc_code_read_free(&read);
 }
 
-static void read_kernels(struct kc__code *code, struct kc_ptx_cut *cut, struct kc_ptx_wanted *wanted, uint32_t count)
+static void read_next(uint32_t i)
 {
-	for (uint32_t i = 0; i < count && !serve(); i++) {
-		size_t room_bytes;
+	struct kc_code_reader *reader = &ahead.texts.reader;
 
-		if (!wanted[i].found)
-			continue;
-		room_bytes = kc__code_take_room();
-		read_kernel(code, cut, &wanted[i], &room_bytes);
-		kc_ptx_cut_drop(cut, &wanted[i]);
-		kc__share_give(KC__SHARE_CODE, room_bytes);
-	}
-}
-
-static void free_text(struct text *text)
-{
-	if (text->bytes)
-		kc__share_give(KC__SHARE_CODE, text->capacity);
-	free(text->bytes);
-	text->bytes = NULL;
-}
-
-/* The text is freed once its kernels have been cut out of it. */
-static void read_text(struct kc__code *code, struct text *text)
-{
-	struct kc_ptx_wanted *wanted = calloc(KERNELS_MAX, sizeof(*wanted));
-	char *names = malloc(NAME_BYTES);
-	struct kc_ptx_cut cut;
-	uint32_t count;
-
-	if (wanted && names) {
-		count = list_kernels(text, names, wanted);
-		kc_ptx_cut_begin(&cut, wanted, count, CUT_BYTES);
-		if (kc_ptx_cut_feed(&cut, text->bytes, text->length) == 0) {
-			free_text(text);
-			read_kernels(code, &cut, wanted, count);
-		}
-		kc_ptx_cut_free(&cut);
-	}
-	free(wanted);
-	free(names);
-}
-
-static int take_part(void *arg, const char *part, size_t length)
-{
-	struct text *text = arg;
-
-	if (length > text->capacity - text->length)
-		return -ENOMEM;
-	memcpy(text->bytes + text->length, part, length);
-	text->length += length;
-	return 0;
-}
-
-/* false: it is too long, or there is no room for it. */
-static bool make_room(struct text *text, size_t bytes)
-{
-	if (!bytes || bytes > KC__FORESEEN_TEXT_BYTES || !kc__share_take(KC__SHARE_CODE, bytes))
-		return false;
-	text->bytes = malloc(bytes);
-	text->capacity = bytes;
-	if (!text->bytes)
-		kc__share_give(KC__SHARE_CODE, bytes);
-	return text->bytes != NULL;
-}
-
-/* The PTX of a fatbin, or what is PTX itself. */
-static void unpack(struct text *text, const void *bytes, size_t length, const struct kc_device *device)
-{
-	const struct kc_image *image = NULL;
-	struct kc_images images;
-
-	if (kc_images_list(&images, bytes, length, PACKED_BYTES, NULL))
-		return;
-	if (images.fatbin_count)
-		image = kc_images_choose(&images, 0, device->cc_major, device->cc_minor, 1u << KC_IMAGE_PTX);
-	if (image && make_room(text, image->length) &&
-	    kc_image_stream(image, kc_image_stream_bytes(image), take_part, text, NULL))
-		text->length = 0;
-	kc_images_free(&images);
-}
-
-static void unpack_file(struct text *text, const struct kc__code_piece *piece, const struct kc_device *device)
-{
-	struct kc_code_file file = {open(piece->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), piece->offset,
-				    piece->length};
-	struct kc_thin_request request = {
-	    .read = kc_code_file_read,
-	    .arg = &file,
-	    .length = piece->length,
-	    .cc_major = device->cc_major,
-	    .cc_minor = device->cc_minor,
-	    .memory_bytes = PACKED_BYTES,
-	};
-	size_t length;
-	void *bytes;
-	int rc;
-
-	if (file.fd < 0)
-		return;
-	rc = kc_image_thin(&request, &bytes, &length, NULL);
-	close(file.fd);
-	if (rc)
-		return;
-	unpack(text, bytes, length, device);
-	free(bytes);
-}
-
-static void read_piece(struct kc__code *code, const struct kc__code_piece *piece, const struct kc_device *device)
-{
-	struct text text = {0};
-	const void *copy;
-
-	if (piece->path) {
-		unpack_file(&text, piece, device);
-	} else if ((copy = kc__code_hold(code, piece))) {
-		unpack(&text, copy, piece->length, device);
-		kc__code_release(code);
-	}
-	if (text.length)
-		read_text(code, &text);
-	free_text(&text);
+	if (!is_met(reader->wanted[i].name))
+		read_kernel(i);
+	kc_code_drop(reader, i, false);
+	kc__texts_account(&ahead.texts);
+	ahead.is_full |= ++ahead.count >= KC__FORESEEN_MAX;
 }
 
 /* Once for each code, for the first device. Not what was compiled in the process: of that, the text of each kernel that
  * is launched is kept for the next run, as it is read (kept_text.h). */
-static void read_code(struct kc__code *code)
+static void begin_code(struct kc__code *code, const struct kc_device *device)
 {
-	const struct kc_device *device = first_device();
-
-	if (!device || code->is_made || code->foreseen_for)
+	if (!code || !device || code->is_made || code->lacks_ptx || code->foreseen_for)
 		return;
 	code->foreseen_for = architecture(device);
-	for (uint32_t i = 0; i < code->piece_count && !code->lacks_ptx && !serve(); i++)
-		read_piece(code, &code->pieces[i], device);
+	ahead.code = code;
+	ahead.piece = 0;
+	ahead.texts.reader.limits = &limits;
+	ahead.texts.reader.own_only = true;
+	ahead.texts.reader.ends = somebody_waits;
+	ahead.texts.reader.cc_major = device->cc_major;
+	ahead.texts.reader.cc_minor = device->cc_minor;
+	ahead.texts.reader.count = 0;
+}
+
+/* On to the next piece of the code, if there is one. A launch that waits does not wait for that. */
+static void open_next(void)
+{
+	struct kc__code *code = ahead.code;
+	struct kc_code_lack unused = {0};
+
+	kc__texts_close(&ahead.texts);
+	ahead.texts.reader.count = 0;
+	if (ahead.piece == code->piece_count)
+		ahead.code = NULL;
+	else if (kc__texts_open(&ahead.texts, code, &code->pieces[ahead.piece], OPENING_BYTES, &unused) != -ETIME)
+		ahead.piece++;
 }
 
 static struct kc__code *take_loaded(void)
@@ -283,35 +164,83 @@ static struct kc__code *take_loaded(void)
 	return code;
 }
 
-static void read_mapped(const char *path, uint64_t offset, size_t length)
+static void end_file(void)
 {
-	struct kc__code *code = kc__code_in_file(path, offset, length);
-
-	if (code)
-		read_code(code);
+	kc__walk_end(&ahead.walk);
+	free(ahead.path);
+	ahead.path = NULL;
 }
 
-/* The program itself is the first of the files. 1: there may be more. */
-static int read_files(const struct kc_device *device)
+/* The program itself is the first of the files. */
+static void program_is_read(void)
 {
-	int more = !ahead.is_full && device ? kc__mapped_step(architecture(device), read_mapped, serve) : 0;
-
 	if (!ahead.began)
 		kc__reader_program_read();
 	ahead.began = true;
-	return more;
+}
+
+/* On through the files, up to the next code. 1: there may be more. */
+static int look_on(const struct kc_device *device)
+{
+	uint64_t offset;
+	size_t length;
+	int rc;
+
+	if (!ahead.path) {
+		ahead.path = device ? kc__mapped_take() : NULL;
+		if (!ahead.path) {
+			program_is_read();
+			return 0;
+		}
+		if (kc__walk_begin(&ahead.walk, ahead.path))
+			return 1;
+		end_file();
+		program_is_read();
+		return 1;
+	}
+	rc = kc__walk_on(&ahead.walk, architecture(device), &offset, &length);
+	if (rc > 0)
+		begin_code(kc__code_in_file(ahead.path, offset, length), device);
+	if (rc >= 0)
+		return 1;
+	end_file();
+	program_is_read();
+	return 1;
+}
+
+/* Nothing more is read ahead. */
+static int stop(void)
+{
+	kc__texts_close(&ahead.texts);
+	ahead.code = NULL;
+	end_file();
+	program_is_read();
+	return 0;
+}
+
+static int step(void)
+{
+	uint32_t i = ahead.code ? kc_code_shortest(&ahead.texts.reader) : 0;
+	struct kc__code *loaded;
+
+	if (ahead.is_full)
+		return stop();
+	if (ahead.code && i < ahead.texts.reader.count)
+		read_next(i);
+	else if (ahead.code)
+		open_next();
+	else if (ahead.began && (loaded = take_loaded()))
+		begin_code(loaded, first_device());
+	else
+		return look_on(first_device());
+	return 1;
 }
 
 int kc__foresee_step(void)
 {
 	int64_t began_ns = kc__processor_ns();
-	struct kc__code *code = ahead.began ? take_loaded() : NULL;
-	int more = 1;
+	int more = step();
 
-	if (!code)
-		more = read_files(first_device());
-	else if (!ahead.is_full)
-		read_code(code);
 	ahead.spent_ns += kc__processor_ns() - began_ns;
 	ahead.is_full |= ahead.spent_ns > KC__FORESEEN_NS;
 	return more;
@@ -335,9 +264,11 @@ void kc__foresee_loaded(struct kc__code *code)
 	kc__reader_call();
 }
 
+/* The parent's memory is not freed: its reader may have been changing it. */
 void kc__foresee_forget(void)
 {
-	ahead.first = ahead.last = NULL;
+	memset(&ahead, 0, sizeof(ahead));
+	ahead.walk.file.fd = -1;
 	kc__mapped_forget();
 }
 

@@ -30,7 +30,7 @@ struct kc__foreseen {
 void kc__foresee_files(void);
 /* tables_lock held. The code has been loaded. */
 void kc__foresee_loaded(struct kc__code *code);
-/* Reader. 1: there may be more to read ahead. */
+/* Reader: reads one kernel ahead, or what leads there. 1: there may be more. */
 int kc__foresee_step(void);
 void kc__foresee_forget(void); /* fork child */
 

@@ -17,14 +17,14 @@ static struct {
 	pthread_mutex_t held;      /* none gives way; before the other locks */
 } formulas = {.held = PTHREAD_MUTEX_INITIALIZER};
 
-/* What formulas take changes from `before` to `after`. */
-static bool move(size_t *readers_bytes, size_t before, size_t after)
+/* Of the share: in whole pages for all formulas together, and for the scratch. false: there is not enough. */
+static bool take(size_t before, size_t after)
 {
-	size_t have = *readers_bytes + kc__whole_pages(before);
+	size_t had = kc__whole_pages(before), wanted = kc__whole_pages(after);
 
-	if (kc__whole_pages(after) > have)
-		return false;
-	*readers_bytes = have - kc__whole_pages(after);
+	if (wanted > had)
+		return kc__share_take(KC__SHARE_CODE, wanted - had);
+	kc__share_give(KC__SHARE_CODE, had - wanted);
 	return true;
 }
 
@@ -48,35 +48,32 @@ static struct kc_cost *take_oldest(void)
 	return cost;
 }
 
-static bool drop_oldest(size_t *readers_bytes)
+static bool drop_oldest(void)
 {
 	struct kc_cost *cost;
-	size_t after;
 
 	kc__formulas_hold();
 	cost = take_oldest();
 	kc__formulas_release();
 	if (!cost)
 		return false;
-	after = formulas.bytes - kc_cost_bytes(cost);
-	move(readers_bytes, formulas.bytes, after);
-	formulas.bytes = after;
+	kc__formulas_cancel(cost);
 	kc_cost_free(cost);
 	return true;
 }
 
 /* What was in it is not needed: each evaluation begins anew. tables_lock held. */
-static bool enlarge(struct scratch *scratch, size_t bytes, size_t *readers_bytes)
+static bool enlarge(struct scratch *scratch, size_t bytes)
 {
 	void *larger;
 
 	if (bytes <= scratch->bytes)
 		return true;
-	if (!move(readers_bytes, scratch->bytes, bytes))
+	if (!take(scratch->bytes, bytes))
 		return false;
 	larger = malloc(bytes);
 	if (!larger) {
-		move(readers_bytes, bytes, scratch->bytes);
+		take(bytes, scratch->bytes);
 		return false;
 	}
 	free(scratch->at);
@@ -85,41 +82,42 @@ static bool enlarge(struct scratch *scratch, size_t bytes, size_t *readers_bytes
 	return true;
 }
 
-/* Of what the reader has: so much more is needed once formulas take `bytes` in all, and evaluating them `scratch`. */
-static size_t needed(size_t bytes, size_t scratch)
+/* One attempt, as things are. */
+static bool take_room(size_t bytes, size_t scratch_bytes)
 {
-	size_t have = formulas.scratch.bytes;
-
-	return kc__whole_pages(bytes) + (scratch > have ? kc__whole_pages(scratch) - kc__whole_pages(have) : 0);
-}
-
-bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes)
-{
-	size_t bytes = kc_cost_bytes(cost), scratch = kc_cost_scratch_bytes(cost);
 	bool enlarged;
 
-	/* Nothing gives way where that would not be enough. */
-	if (bytes > KC__FORMULAS_BYTES || needed(bytes, scratch) > *readers_bytes + kc__whole_pages(formulas.bytes))
+	if (formulas.bytes + bytes > KC__FORMULAS_BYTES || !take(formulas.bytes, formulas.bytes + bytes))
 		return false;
-	while (formulas.bytes + bytes > KC__FORMULAS_BYTES ||
-	       needed(formulas.bytes + bytes, scratch) > *readers_bytes + kc__whole_pages(formulas.bytes))
-		if (!drop_oldest(readers_bytes))
-			return false;
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	enlarged = enlarge(&formulas.scratch, scratch, readers_bytes);
+	enlarged = enlarge(&formulas.scratch, scratch_bytes);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	if (!enlarged || !move(readers_bytes, formulas.bytes, formulas.bytes + bytes))
+	if (!enlarged)
+		take(formulas.bytes + bytes, formulas.bytes);
+	else
+		formulas.bytes += bytes;
+	return enlarged;
+}
+
+bool kc__formulas_make_room(const struct kc_cost *cost)
+{
+	size_t bytes = kc_cost_bytes(cost), scratch = kc_cost_scratch_bytes(cost), have = formulas.scratch.bytes;
+	size_t more = scratch > have ? kc__whole_pages(scratch) - kc__whole_pages(have) : 0;
+
+	/* Nothing gives way where that would not be enough. */
+	if (bytes > KC__FORMULAS_BYTES ||
+	    kc__whole_pages(bytes) + more > kc__share_left(KC__SHARE_CODE) + kc__whole_pages(formulas.bytes))
 		return false;
-	formulas.bytes += bytes;
+	while (!take_room(bytes, scratch))
+		if (!drop_oldest())
+			return false;
 	return true;
 }
 
-void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes)
+void kc__formulas_cancel(const struct kc_cost *cost)
 {
-	size_t after = formulas.bytes - kc_cost_bytes(cost);
-
-	move(readers_bytes, formulas.bytes, after);
-	formulas.bytes = after;
+	take(formulas.bytes, formulas.bytes - kc_cost_bytes(cost));
+	formulas.bytes -= kc_cost_bytes(cost);
 }
 
 void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost)
@@ -145,17 +143,19 @@ size_t kc__formulas_bytes(void)
 	return formulas.bytes;
 }
 
-void kc__formulas_yield(size_t bytes, size_t *readers_bytes)
+void kc__formulas_yield(size_t bytes)
 {
-	while (*readers_bytes < bytes && *readers_bytes + kc__whole_pages(formulas.bytes) >= bytes)
-		drop_oldest(readers_bytes);
+	if (kc__share_left(KC__SHARE_CODE) + kc__whole_pages(formulas.bytes) < bytes)
+		return;
+	while (kc__share_left(KC__SHARE_CODE) < bytes && drop_oldest())
+		;
 }
 
-bool kc__formulas_drop(size_t *readers_bytes)
+bool kc__formulas_drop(void)
 {
 	bool any = false;
 
-	while (drop_oldest(readers_bytes))
+	while (drop_oldest())
 		any = true;
 	return any;
 }

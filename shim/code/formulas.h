@@ -12,19 +12,17 @@
 #define KC__FORMULAS_BYTES ((size_t)3 << 20)
 #define KC__FORMULA_BYTES ((size_t)1 << 20) /* of one kernel */
 
-/* Reader. Takes room for a formula, and for evaluating it, out of what the reader of code has of KC__SHARE_CODE; what
- * gives way adds to that. false: there is not enough. */
-bool kc__formulas_make_room(const struct kc_cost *cost, size_t *readers_bytes);
-/* Reader: the room is not needed after all. */
-void kc__formulas_cancel(const struct kc_cost *cost, size_t *readers_bytes);
-/* Reader, tables_lock held: the formula, for which there is room, can be evaluated from now on. */
+/* These four: the reader. Takes room for a formula, and for evaluating it, from KC__SHARE_CODE; others give way where
+ * that helps. false: there is not enough. */
+bool kc__formulas_make_room(const struct kc_cost *cost);
+void kc__formulas_cancel(const struct kc_cost *cost); /* the room is not needed after all */
+/* So many formulas give way that the share has `bytes` left; none, where all of them would not be enough. */
+void kc__formulas_yield(size_t bytes);
+/* All give way, as other code cannot be read otherwise. false: there were none. */
+bool kc__formulas_drop(void);
+size_t kc__formulas_bytes(void); /* of all of them */
+/* tables_lock held: the formula, for which there is room, can be evaluated from now on. */
 void kc__formulas_add(struct kc__formula *formula, struct kc_cost *cost);
-/* Reader: so many formulas give way that the reader of code has `bytes`; none, where all of them would not be enough.
- */
-void kc__formulas_yield(size_t bytes, size_t *readers_bytes);
-/* Reader: all formulas give way, as other code cannot be read otherwise. false: there were none. */
-bool kc__formulas_drop(size_t *readers_bytes);
-size_t kc__formulas_bytes(void); /* reader: of all of them */
 
 /* In between no formula gives way, and one thread at a time takes early launches into account. No other lock is held.
  */

@@ -1,5 +1,6 @@
 /* Formulas of some 100 KB each: which give way, and that no memory is lost or counted twice. */
 #include "formulas.h"
+#include "shim/tables/memory.h"
 #include "shim/tables/tables_testing.h"
 #include "shim/entry/real.h"
 
@@ -15,8 +16,8 @@ void *kc__driver_symbol(const char *symbol)
 #define READERS_BYTES ((size_t)6 << 20)
 
 static struct kc_ptx_module module;
-static size_t readers_bytes; /* that the reader of code has, in whole pages */
-static size_t cost_bytes;    /* of one formula */
+static size_t others_bytes; /* that something else has taken of the share */
+static size_t cost_bytes;   /* of one formula */
 
 #define MANY 400
 #define FEW 100
@@ -42,20 +43,32 @@ static void parse(int variables)
 	assert_int_equal(kc_ptx_parse(&module, text, strlen(text), 16 << 20, NULL), 0);
 }
 
+static size_t left(void)
+{
+	return kc__share_left(KC__SHARE_CODE);
+}
+
+/* Something else takes all but so many bytes of the share. */
+static void leave(size_t bytes)
+{
+	kc__share_give(KC__SHARE_CODE, others_bytes);
+	others_bytes = left() - bytes;
+	assert_true(kc__share_take(KC__SHARE_CODE, others_bytes));
+}
+
 static int begin_reading(void **state)
 {
 	int rc = begin(state);
 
 	parse(MANY);
-	readers_bytes = READERS_BYTES;
+	others_bytes = 0;
+	leave(READERS_BYTES);
 	return rc;
 }
 
 static int end_reading(void **state)
 {
-	size_t all = readers_bytes;
-
-	kc__formulas_drop(&all);
+	kc__formulas_drop();
 	kc_ptx_free(&module);
 	return end(state);
 }
@@ -76,7 +89,7 @@ static struct kc__formula *put_formula(struct kc__formula *known)
 	struct kc_cost *cost = read_cost();
 	struct kc__formula *formula = known;
 
-	if (!kc__formulas_make_room(cost, &readers_bytes)) {
+	if (!kc__formulas_make_room(cost)) {
 		kc_cost_free(cost);
 		return NULL;
 	}
@@ -142,10 +155,10 @@ static void memory_is_counted_once(void **state)
 	assert_true(scratch > 0);
 	formulas = (cost_bytes + page - 1) / page * page;
 	scratch = (scratch + page - 1) / page * page;
-	assert_int_equal(readers_bytes, READERS_BYTES - formulas - scratch);
-	assert_true(kc__formulas_drop(&readers_bytes));
-	assert_int_equal(readers_bytes, READERS_BYTES - scratch);
-	assert_false(kc__formulas_drop(&readers_bytes));
+	assert_int_equal(left(), READERS_BYTES - formulas - scratch);
+	assert_true(kc__formulas_drop());
+	assert_int_equal(left(), READERS_BYTES - scratch);
+	assert_false(kc__formulas_drop());
 	assert_int_equal(count(one, &counts), -ENODATA);
 }
 
@@ -164,22 +177,22 @@ static void only_what_helps_gives_way(void **state)
 	few[1] = put_formula(NULL);
 	kc_ptx_free(&module);
 	parse(MANY);
-	readers_bytes = 0;
+	leave(0);
 	assert_null(put_formula(NULL));
 	assert_true(cost_bytes > 2 * few_bytes + KC__PAGE_BYTES);
 	assert_int_equal(count(few[0], &counts), 0);
 	assert_int_equal(count(few[1], &counts), 0);
 	assert_null(put_formula(NULL));
-	kc__formulas_yield(2 * few_bytes + 2 * KC__PAGE_BYTES, &readers_bytes);
-	assert_int_equal(readers_bytes, 0);
-	readers_bytes = READERS_BYTES;
+	kc__formulas_yield(2 * few_bytes + 2 * KC__PAGE_BYTES);
+	assert_int_equal(left(), 0);
+	leave(READERS_BYTES);
 	assert_non_null(many = put_formula(NULL));
-	readers_bytes = 0;
-	kc__formulas_yield(few_bytes / 2, &readers_bytes);
-	assert_in_range(readers_bytes, few_bytes / 2, few_bytes + KC__PAGE_BYTES);
+	leave(0);
+	kc__formulas_yield(few_bytes / 2);
+	assert_in_range(left(), few_bytes / 2, few_bytes + KC__PAGE_BYTES);
 	assert_int_equal(count(few[0], &counts), -ENODATA);
 	assert_int_equal(count(few[1], &counts), 0);
-	readers_bytes = 0;
+	leave(0);
 	assert_non_null(put_formula(NULL));
 	assert_int_equal(count(many, &counts), -ENODATA); /* evaluated the longest time ago, and enough */
 	assert_int_equal(count(few[1], &counts), 0);
@@ -188,9 +201,9 @@ static void only_what_helps_gives_way(void **state)
 static void without_room_nothing_is_taken(void **state)
 {
 	(void)state;
-	readers_bytes = 4 * KC__PAGE_BYTES;
+	leave(4 * KC__PAGE_BYTES);
 	assert_null(put_formula(NULL));
-	assert_in_range(readers_bytes, 0, 4 * KC__PAGE_BYTES);
+	assert_in_range(left(), 0, 4 * KC__PAGE_BYTES);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "code_pass.h"
+#include "code_read.h"
 #include "foresee.h"
 #include "shim/tables/handles.h"
 #include "made_code.h"
@@ -381,18 +381,6 @@ struct kc__code *kc__code_in_file(const char *path, uint64_t offset, size_t leng
 	return code;
 }
 
-static struct kc__code *take_unplaced(void)
-{
-	struct kc__code *code;
-
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	code = kc__shim.unplaced;
-	if (code)
-		kc__shim.unplaced = code->next_unplaced;
-	pthread_mutex_unlock(&kc__shim.tables_lock);
-	return code;
-}
-
 /* As another process will find it: without links, and from the root on. */
 static bool note_place(const struct kc__code *code, uint32_t index)
 {
@@ -419,18 +407,18 @@ static bool note_place(const struct kc__code *code, uint32_t index)
 }
 
 /* Code of which a part is in memory alone cannot be read later: what is in files may lack its PTX. */
-int kc__code_note_places(void)
+bool kc__code_is_noted(struct kc__code *code)
 {
-	struct kc__code *code = take_unplaced();
-	bool is_noted = code && code->state == KC_CODE_WAITS;
+	bool is_noted = code->state == KC_CODE_WAITS;
 
+	if (code->place != KC__PLACE_UNKNOWN)
+		return code->place == KC__PLACE_NOTED;
 	for (uint32_t i = 0; is_noted && i < code->piece_count; i++)
 		is_noted = code->pieces[i].path != NULL;
 	for (uint32_t i = 0; is_noted && i < code->piece_count; i++)
 		is_noted = note_place(code, i);
-	if (code)
-		code->is_noted = is_noted;
-	return code != NULL;
+	code->place = is_noted ? KC__PLACE_NOTED : KC__PLACE_NONE;
+	return is_noted;
 }
 
 void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text)
@@ -457,7 +445,7 @@ void kc__code_forget(void)
 	pthread_mutex_init(&pool.lock, NULL);
 	pool.first = pool.last = NULL;
 	pool.bytes = 0;
-	kc__pass_forget();
+	kc__code_read_forget();
 	kc__foresee_forget();
 }
 

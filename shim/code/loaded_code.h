@@ -31,18 +31,20 @@ struct kc__code_piece {
 	void *copy; /* NULL: freed to make room */
 };
 
+/* Whether it is noted where the code lies, for a command to read it. */
+enum kc__place { KC__PLACE_UNKNOWN, KC__PLACE_NOTED, KC__PLACE_NONE };
+
 struct kc__code {
-	uint64_t key[1];              /* hash of what was loaded */
-	uint32_t state;               /* enum kc_code_state */
-	bool is_made;                 /* its pieces are PTX behind a cubin, which the next run may load without it */
-	bool held;                    /* a copy is being read; under the pool's lock */
-	struct kc__code *next_copied; /* in the order of loading */
-	bool placed;                  /* it is in the next list, or was; these two: tables_lock */
-	struct kc__code *next_unplaced;
-	bool is_noted;                 /* where it lies, so that it can be read later. Reader */
+	uint64_t key[1];               /* hash of what was loaded */
+	uint32_t state;                /* enum kc_code_state */
+	bool is_made;                  /* its pieces are PTX behind a cubin, which the next run may load without it */
+	bool held;                     /* a copy is being read; under the pool's lock */
+	struct kc__code *next_copied;  /* in the order of loading */
+	enum kc__place place;          /* reader */
 	struct kc__code *next_loaded;  /* that have not been read ahead; tables_lock */
 	uint32_t foreseen_for;         /* read ahead, for compute capability 8.6: 86. Set before the next one is */
-	struct kc__foreseen *foreseen; /* tables_lock */
+	struct kc__foreseen *foreseen; /* tables_lock, this and the next */
+	struct kc__kernel *met;        /* kernels of it that have been launched */
 	bool lacks_ptx;                /* waiting for it is of no use */
 	uint32_t piece_count;
 	struct kc__code_piece pieces[];
@@ -66,24 +68,7 @@ void kc__code_forget(void); /* fork child */
 void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text);
 void kc__code_refuse(const struct kc__kernel *kernel, size_t offset, const char *reason);
 
-/* code_read.c. tables_lock held. The kernel has been launched: its code is to be read. */
-void kc__code_wanted(struct kc__kernel *kernel);
-/* tables_lock held. The kernel is new. Returns the formula that has been read ahead, for kc__code_ready(); NULL: there
- * is none, and its code is wanted. */
-struct kc__formula *kc__code_met(struct kc__kernel *kernel);
-/* The launching thread, without a lock: from here on the kernel is predicted from that formula. */
-void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula);
-
-/* Reader: notes where code lies that is to be read, so that what this process does not read can be read later. 1: there
- * may be more. */
-int kc__code_note_places(void);
-
-/* code_read.c. Reader: reads the code of one module, if any is wanted. 1: there may be more. *rest_ns: for so long none
- * is read unless a launch waits for it; INT64_MAX: until it is called. */
-int kc__code_step(int64_t *rest_ns);
-/* Memory for reading code, of its share. */
-size_t kc__code_take_room(void);
-/* Reader, as the process ends: what cannot be read in a moment is left, and marked as waiting. */
-void kc__code_finish(void);
+/* Reader: notes where the code lies, once. false: another process would not find it there. */
+bool kc__code_is_noted(struct kc__code *code);
 
 #endif

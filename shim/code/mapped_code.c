@@ -2,9 +2,9 @@
 
 #include "predictor/code/container/elf_file.h"
 #include "predictor/code/container/fatbin.h"
-#include "predictor/code/stored/code_file.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #define NAMES_BYTES 4096u
 #define GAP_BYTES 64u      /* between two fatbins, of zeros */
 #define ENTRIES_MAX 65536u /* looked at in one file */
+#define STEP_ENTRIES 256u  /* and in one step */
 
 struct mapped_file {
 	struct mapped_file *next;
@@ -62,30 +63,36 @@ void kc__mapped_note(void)
 	dl_iterate_phdr(note, NULL);
 }
 
-/* A file that is looked through, some bytes of which are in memory. */
-struct window {
-	struct kc_code_file file;
-	uint64_t at;
-	size_t length;
-	char bytes[128]; /* of a large library, each header is on a page of its own */
-};
-
-static const void *look(struct window *w, uint64_t at, size_t length)
+char *kc__mapped_take(void)
 {
-	size_t all = sizeof(w->bytes);
+	struct mapped_file *file = mapped.first;
+	char *path;
 
-	if (at >= w->at && at - w->at < w->length && length <= w->length - (at - w->at))
-		return w->bytes + (at - w->at);
+	if (!file)
+		return NULL;
+	mapped.first = file->next;
+	path = strdup(file->path);
+	free(file);
+	return path;
+}
+
+static const void *look(struct kc__walk *w, uint64_t at, size_t length)
+{
+	size_t all = sizeof(w->window);
+
+	if (at >= w->window_at && at - w->window_at < w->window_bytes &&
+	    length <= w->window_bytes - (at - w->window_at))
+		return w->window + (at - w->window_at);
 	if (at > w->file.length || length > w->file.length - at)
 		return NULL;
 	if (all > w->file.length - at)
 		all = (size_t)(w->file.length - at);
-	w->length = 0;
-	if (kc_code_file_read(&w->file, at, w->bytes, all))
+	w->window_bytes = 0;
+	if (kc_code_file_read(&w->file, at, w->window, all))
 		return NULL;
-	w->at = at;
-	w->length = all;
-	return w->bytes;
+	w->window_at = at;
+	w->window_bytes = all;
+	return w->window;
 }
 
 /* The section of an executable or shared object that has its fatbins. */
@@ -114,15 +121,15 @@ static bool find_section(struct kc_code_file *file, Elf64_Shdr *found)
 	return false;
 }
 
-/* Whether one of the entries between the two places is such PTX. *left: entries that may still be looked at. */
-static bool has_ptx(struct window *w, uint64_t at, uint64_t end, uint32_t architecture, uint32_t *left)
+/* Whether one of the entries between the two places is such PTX. */
+static bool has_ptx(struct kc__walk *w, uint64_t at, uint64_t end, uint32_t architecture)
 {
 	struct kc_fatbin_entry entry;
 	const void *header;
 	uint64_t bytes;
 
-	for (; at < end && *left && (header = look(w, at, KC_FATBIN_ENTRY_BYTES)); at += bytes) {
-		--*left;
+	for (; at < end && w->left && (header = look(w, at, KC_FATBIN_ENTRY_BYTES)); at += bytes) {
+		w->left--;
 		bytes = kc__fatbin_entry_head(header, 0, &entry);
 		if (!bytes)
 			return false;
@@ -133,7 +140,7 @@ static bool has_ptx(struct window *w, uint64_t at, uint64_t end, uint32_t archit
 }
 
 /* The length of the fatbin at that place; 0: there is none. */
-static uint64_t fatbin_at(struct window *w, uint64_t at, uint64_t end, uint32_t *header_bytes)
+static uint64_t fatbin_at(struct kc__walk *w, uint64_t at, uint64_t end, uint32_t *header_bytes)
 {
 	const char *header = end - at >= KC_FATBIN_HEADER_BYTES ? look(w, at, KC_FATBIN_HEADER_BYTES) : NULL;
 	struct kc_bytes head = {(const uint8_t *)header, KC_FATBIN_HEADER_BYTES, 0};
@@ -148,50 +155,48 @@ static uint64_t fatbin_at(struct window *w, uint64_t at, uint64_t end, uint32_t 
 		   : 0;
 }
 
-static void look_through(struct window *w, const char *path, uint32_t architecture,
-			 void (*found)(const char *path, uint64_t offset, size_t length), bool (*ends)(void))
+bool kc__walk_begin(struct kc__walk *w, const char *path)
 {
-	uint32_t left = ENTRIES_MAX, header_bytes;
-	uint64_t at, end, gap = 0;
 	Elf64_Shdr section;
-
-	if (!find_section(&w->file, &section))
-		return;
-	end = section.sh_offset + section.sh_size;
-	for (at = section.sh_offset; at < end && left && gap <= GAP_BYTES && !ends();) {
-		uint64_t length = fatbin_at(w, at, end, &header_bytes);
-
-		gap = length ? 0 : gap + 8;
-		if (length && has_ptx(w, at + header_bytes, at + length, architecture, &left))
-			found(path, at, length);
-		at += length ? (length + 7) & ~(uint64_t)7 : 8;
-	}
-}
-
-void kc__mapped_look(const char *path, uint32_t architecture,
-		     void (*found)(const char *path, uint64_t offset, size_t length), bool (*ends)(void))
-{
-	struct window w = {.file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
 	struct stat st;
 
-	if (w.file.fd < 0)
-		return;
-	if (fstat(w.file.fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		w.file.length = (uint64_t)st.st_size;
-		look_through(&w, path, architecture, found, ends);
+	*w =
+	    (struct kc__walk){.file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), .left = ENTRIES_MAX};
+	if (w->file.fd >= 0 && fstat(w->file.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		w->file.length = (uint64_t)st.st_size;
+		if (find_section(&w->file, &section)) {
+			w->at = section.sh_offset;
+			w->end = w->at + section.sh_size;
+			return true;
+		}
 	}
-	close(w.file.fd);
+	kc__walk_end(w);
+	return false;
 }
 
-int kc__mapped_step(uint32_t architecture, void (*found)(const char *path, uint64_t offset, size_t length),
-		    bool (*ends)(void))
+int kc__walk_on(struct kc__walk *w, uint32_t architecture, uint64_t *offset, size_t *length)
 {
-	struct mapped_file *file = mapped.first;
+	uint32_t header_bytes, until = w->left > STEP_ENTRIES ? w->left - STEP_ENTRIES : 0;
 
-	if (!file || ends())
-		return 0;
-	mapped.first = file->next;
-	kc__mapped_look(file->path, architecture, found, ends);
-	free(file);
-	return 1;
+	while (w->at < w->end && w->left && w->gap <= GAP_BYTES) {
+		uint64_t at = w->at, bytes = fatbin_at(w, at, w->end, &header_bytes);
+
+		w->gap = bytes ? 0 : w->gap + 8;
+		w->at += bytes ? (bytes + 7) & ~(uint64_t)7 : 8;
+		if (bytes && has_ptx(w, at + header_bytes, at + bytes, architecture)) {
+			*offset = at;
+			*length = bytes;
+			return 1;
+		}
+		if (w->left < until)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+void kc__walk_end(struct kc__walk *w)
+{
+	if (w->file.fd >= 0)
+		close(w->file.fd);
+	w->file.fd = -1;
 }

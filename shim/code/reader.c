@@ -1,6 +1,6 @@
 #include "reader.h"
 #include "foresee.h"
-#include "loaded_code.h"
+#include "code_read.h"
 #include "shim/worker/ending.h"
 #include "shim/worker/selection.h"
 #include "shim/worker/threads.h"
@@ -131,11 +131,6 @@ void kc__reader_remind(void)
 {
 	if (atomic_load_explicit(&reader.wanted, memory_order_relaxed) && atomic_exchange(&reader.wanted, 0))
 		kc__reader_call();
-}
-
-uint32_t kc__reader_calls(void)
-{
-	return atomic_load_explicit(&reader.calls, memory_order_relaxed);
 }
 
 uint32_t kc__reader_awaited(void)

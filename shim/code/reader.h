@@ -25,9 +25,6 @@ bool kc__reader_is_ending(void); /* reader: it is to come to an end */
 void kc__reader_want(void);
 void kc__reader_remind(void);
 
-/* How often it was called. While this stays the same, nothing else is to be read first. */
-uint32_t kc__reader_calls(void);
-
 /* A launch of a kernel whose code has not been read. Returns when it has been, or when the time is up. */
 void kc__reader_await(struct kc__kernel *kernel);
 /* cuInit: returns when the program's own code has been read ahead, or when half of the time for all launches is up. */

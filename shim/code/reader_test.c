@@ -1,6 +1,6 @@
 /* Launches that wait for their kernel's code: for how long, and when not. */
 #include "foresee.h"
-#include "loaded_code.h"
+#include "code_read.h"
 #include "reader.h"
 #include "shim/worker/ending.h"
 #include "shim/worker/threads.h"

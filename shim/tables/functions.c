@@ -2,7 +2,7 @@
  * From the handle of a launch to the kernel behind it.
  */
 #include "handles.h"
-#include "shim/code/loaded_code.h"
+#include "shim/code/code_read.h"
 #include "shim/worker/selection.h"
 #include "tables.h"
 #include "shim/entry/real.h"

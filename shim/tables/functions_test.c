@@ -1,7 +1,7 @@
 /* Kernels by their handles. The driver is the test's: it has two kernels, and refuses a handle of the other form. */
 #include "shim/worker/selection.h"
 #include "handles.h"
-#include "shim/code/loaded_code.h"
+#include "shim/code/code_read.h"
 #include "tables_testing.h"
 #include "shim/entry/real.h"
 #include "functions.h"

@@ -3,7 +3,7 @@
  * and made at first sight.
  */
 #include "shim/code/formulas.h"
-#include "shim/code/loaded_code.h"
+#include "shim/code/code_read.h"
 #include "shim/code/reader.h"
 #include "tables.h"
 #include "shim/entry/real.h"

@@ -1,7 +1,7 @@
 /* What launches teach: those made before their kernel's code has been read, those in streams that are gone, and those
  * of several devices. */
 #include "shim/code/kernel_formula.h"
-#include "shim/code/loaded_code.h"
+#include "shim/code/code_read.h"
 #include "shim/code/reader.h"
 #include "shim/tables/tables_testing.h"
 #include "windows.h"
