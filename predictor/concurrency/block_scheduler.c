@@ -2,6 +2,8 @@
 
 #include "predictor/math/duration.h"
 
+#include <string.h>
+
 /* Residents that may end one after another while a kernel waits for room or runs with less than it could use. Beyond
  * that many the rest is treated as one, which bounds the cost. */
 #define STEPS_MAX 16u
@@ -25,14 +27,30 @@ static int64_t outranked_until_ns(const struct kc__head *head, int64_t t)
 	return boundary < head->placed_ns ? boundary : head->placed_ns;
 }
 
+/* Of the kernels at the heads of streams, in the order of their places. */
+static struct kc__head *running(struct kc__in_flight *in_flight, unsigned i)
+{
+	return &in_flight->heads[in_flight->running[i]];
+}
+
+static void find_running(struct kc__in_flight *in_flight)
+{
+	unsigned count = 0;
+
+	for (unsigned word = 0; word * 64 < in_flight->count; word++)
+		for (uint64_t left = in_flight->kernels[word]; left; left &= left - 1)
+			in_flight->running[count++] = (uint8_t)(word * 64 + (unsigned)__builtin_ctzll(left));
+	in_flight->running_count = count;
+}
+
 /* A queued kernel lets nothing pass before its last block is placed, unless its priority is lower: then its blocks
  * make room. Times have no pattern that a branch predictor could learn, so no branch depends on them. */
-static int64_t blocked_until_ns(const struct kc__in_flight *in_flight, int priority, int64_t t)
+static int64_t blocked_until_ns(struct kc__in_flight *in_flight, int priority, int64_t t)
 {
 	int64_t until = t;
 
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		const struct kc__head *head = running(in_flight, i);
 		unsigned queued = (head->start_ns <= t) | (head->flags & KC__WAITS_FOR_ROOM);
 		int64_t placed = head->placed_ns;
 
@@ -44,73 +62,92 @@ static int64_t blocked_until_ns(const struct kc__in_flight *in_flight, int prior
 	return until;
 }
 
-static void find_residents(struct kc__residents *residents, const struct kc__in_flight *in_flight, int64_t t)
+static void find_residents(struct kc__in_flight *in_flight, int64_t t)
 {
-	unsigned count = 0, changed_count = 0;
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		struct kc__head *head = running(in_flight, i);
 		unsigned resident = (head->start_ns <= t) & (head->placed_ns <= t) & (head->end_ns > t);
 
-		residents->heads[count] = (uint8_t)i;
+		head->flags = (uint8_t)((head->flags & ~KC__RESIDENT) | resident * KC__RESIDENT);
 		count += resident;
-		residents->changes[changed_count] = (uint8_t)i;
-		changed_count += resident != !!(head->flags & KC__RESIDENT);
 	}
-	residents->count = count;
-	residents->changed_count = changed_count;
+	in_flight->residents = count;
 }
 
 /* When another kernel may become resident: t, or the first end where the device has as many as it can hold. */
-static int64_t grid_free_ns(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight, int64_t t)
+static int64_t grid_free_ns(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int64_t t)
 {
 	int64_t first = INT64_MAX;
-	unsigned running = 0;
+	unsigned count = 0;
 
-	if (in_flight->count < limits->grids_max)
+	if (in_flight->running_count < limits->grids_max)
 		return t;
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		const struct kc__head *head = running(in_flight, i);
 
 		if (head->start_ns > t || head->end_ns <= t)
 			continue;
-		running++;
+		count++;
 		first = head->end_ns < first ? head->end_ns : first;
 	}
-	return running < limits->grids_max ? t : first;
+	return count < limits->grids_max ? t : first;
 }
 
-static void toggle_residency(struct kc__in_flight *in_flight, unsigned place)
+static void take_into_room_or_out(struct kc__in_flight *in_flight, struct kc__head *head)
 {
-	struct kc__head *head = &in_flight->heads[place];
-
-	if (head->flags & KC__RESIDENT)
-		kc__sm_room_release(&in_flight->room, head->sm_blocks);
+	if (head->flags & KC__IN_ROOM)
+		kc__sm_room_release(&in_flight->room, &head->sm_blocks);
 	else
-		kc__sm_room_take(&in_flight->room, head->sm_blocks);
-	head->flags ^= KC__RESIDENT;
+		kc__sm_room_take(&in_flight->room, &head->sm_blocks);
+	head->flags ^= KC__IN_ROOM;
 }
 
 /* With more residents than these, all on the same SM, hardly any room would be left: not worth the check. */
 #define FEW_RESIDENTS 16u
 
 /* Whether one wave fits even if every resident had its largest number of blocks on the same SM. */
-static int fits_wherever_they_are(const struct kc__device_limits *limits, const struct kc__in_flight *in_flight,
-				  const struct kc__residents *residents, const struct kc_grid *grid)
+static int fits_wherever_they_are(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+				  const struct kc_grid *grid)
 {
 	kc__amounts free = kc__amounts_of(&limits->sm);
 
-	if (grid->waves > 1 || residents->count > FEW_RESIDENTS)
+	if (grid->waves > 1 || in_flight->residents > FEW_RESIDENTS)
 		return 0;
-	for (unsigned i = 0; i < residents->count; i++)
-		free -= in_flight->heads[residents->heads[i]].most;
+	for (unsigned i = 0; i < in_flight->running_count; i++)
+		if (running(in_flight, i)->flags & KC__RESIDENT)
+			free -= kc__sm_blocks_largest(&running(in_flight, i)->sm_blocks);
 	return kc__blocks_fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
 }
 
-static void update_room(struct kc__in_flight *in_flight, const struct kc__residents *residents)
+static const struct kc__sm_blocks *only_resident(struct kc__in_flight *in_flight)
 {
-	for (unsigned i = 0; i < residents->changed_count; i++)
-		toggle_residency(in_flight, residents->changes[i]);
+	for (unsigned i = 0; i < in_flight->running_count; i++)
+		if (running(in_flight, i)->flags & KC__RESIDENT)
+			return &running(in_flight, i)->sm_blocks;
+	return NULL;
+}
+
+/* Slots that the residents leave, in whole clusters. Beside one of them, as mostly, `room` need not be known. */
+static uint32_t find_offer(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+			   const struct kc_grid *grid)
+{
+	uint32_t slots;
+
+	if (in_flight->residents < 2) {
+		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, only_resident(in_flight), grid,
+					   &in_flight->offer);
+		return (uint32_t)kc_whole_clusters(grid, slots);
+	}
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		struct kc__head *head = running(in_flight, i);
+
+		if (!(head->flags & KC__RESIDENT) != !(head->flags & KC__IN_ROOM))
+			take_into_room_or_out(in_flight, head);
+	}
+	slots = kc__sm_room_offer(&in_flight->room, grid, &in_flight->offer);
+	return (uint32_t)kc_whole_clusters(grid, slots);
 }
 
 void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device_limits *limits)
@@ -118,66 +155,92 @@ void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device
 	kc__sm_room_init(&in_flight->room, &limits->sm, limits->sm_count);
 	in_flight->next = 0;
 	in_flight->count = 0;
+	memset(in_flight->kernels, 0, sizeof(in_flight->kernels));
 }
 
-static void set_empty(struct kc__head *head)
+static uint64_t bit(unsigned place)
 {
-	*head = (struct kc__head){.end_ns = INT64_MIN, .from_ns = INT64_MAX, .until_ns = INT64_MIN};
+	return UINT64_C(1) << place % 64;
+}
+
+static int is_kernel(const struct kc__in_flight *in_flight, unsigned place)
+{
+	return (in_flight->kernels[place / 64] & bit(place)) != 0;
+}
+
+static void set_unknown(struct kc__span *span)
+{
+	*span = (struct kc__span){INT64_MAX, INT64_MIN};
 }
 
 void kc__in_flight_add(struct kc__in_flight *in_flight)
 {
-	set_empty(&in_flight->heads[in_flight->count++]);
+	set_unknown(&in_flight->spans[in_flight->count++]);
+}
+
+struct kc__head *kc__in_flight_fill(struct kc__in_flight *in_flight, unsigned place)
+{
+	in_flight->kernels[place / 64] |= bit(place);
+	return &in_flight->heads[place];
 }
 
 void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place)
 {
-	if (in_flight->heads[place].until_ns == INT64_MIN)
+	set_unknown(&in_flight->spans[place]);
+	if (!is_kernel(in_flight, place))
 		return;
-	if (in_flight->heads[place].flags & KC__RESIDENT)
-		toggle_residency(in_flight, place);
-	set_empty(&in_flight->heads[place]);
+	if (in_flight->heads[place].flags & KC__IN_ROOM)
+		take_into_room_or_out(in_flight, &in_flight->heads[place]);
+	in_flight->kernels[place / 64] &= ~bit(place);
 }
 
 void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
 {
-	if (in_flight->heads[place].flags & KC__RESIDENT)
-		toggle_residency(in_flight, place);
-	if (place != --in_flight->count)
-		in_flight->heads[place] = in_flight->heads[in_flight->count];
+	unsigned last = --in_flight->count;
+
+	kc__in_flight_vacate(in_flight, place);
+	if (place == last)
+		return;
+	in_flight->spans[place] = in_flight->spans[last];
+	if (!is_kernel(in_flight, last))
+		return;
+	*kc__in_flight_fill(in_flight, place) = in_flight->heads[last];
+	in_flight->kernels[last / 64] &= ~bit(last);
 }
 
-static int64_t first_end_ns(const struct kc__in_flight *in_flight)
+static int64_t first_end_ns(struct kc__in_flight *in_flight)
 {
 	int64_t first = INT64_MAX;
 
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		const struct kc__head *head = running(in_flight, i);
 
 		first = (head->flags & KC__RESIDENT) && head->end_ns < first ? head->end_ns : first;
 	}
 	return first;
 }
 
-static int64_t last_end_ns(const struct kc__in_flight *in_flight)
+static int64_t last_end_ns(struct kc__in_flight *in_flight)
 {
 	int64_t last = INT64_MIN;
 
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		const struct kc__head *head = running(in_flight, i);
 
 		last = (head->flags & KC__RESIDENT) && head->end_ns > last ? head->end_ns : last;
 	}
 	return last;
 }
 
-static void release_ended(struct kc__residents *residents, struct kc__in_flight *in_flight, int64_t t)
+static void let_ended_go(struct kc__in_flight *in_flight, int64_t t)
 {
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		if (!(in_flight->heads[i].flags & KC__RESIDENT) || in_flight->heads[i].end_ns > t)
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		struct kc__head *head = running(in_flight, i);
+
+		if (!(head->flags & KC__RESIDENT) || head->end_ns > t)
 			continue;
-		toggle_residency(in_flight, i);
-		residents->count--;
+		head->flags ^= KC__RESIDENT;
+		in_flight->residents--;
 	}
 }
 
@@ -189,7 +252,7 @@ struct start {
 
 /* Each step passes the last placed block or the end of a kernel, or a wave of one with a lower priority. */
 static struct start find_start(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority,
-			       int64_t ready_ns, const struct kc_grid *grid, struct kc__residents *residents)
+			       int64_t ready_ns, const struct kc_grid *grid, int *fits_anywhere)
 {
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
 
@@ -206,17 +269,15 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 			start.waited_for = KC_CASE_C;
 			continue;
 		}
-		find_residents(residents, in_flight, t);
-		if (!residents->count)
+		find_residents(in_flight, t);
+		if (!in_flight->residents)
 			break;
-		residents->fits_anywhere = fits_wherever_they_are(limits, in_flight, residents, grid);
-		if (residents->fits_anywhere) {
+		*fits_anywhere = fits_wherever_they_are(limits, in_flight, grid);
+		if (*fits_anywhere) {
 			start.slots = (uint32_t)grid->blocks;
 			break;
 		}
-		update_room(in_flight, residents);
-		start.slots =
-		    (uint32_t)kc_whole_clusters(grid, kc__sm_room_offer(&in_flight->room, grid, &residents->offer));
+		start.slots = find_offer(limits, in_flight, grid);
 		if (start.slots)
 			break;
 		start.ns = step < STEPS_MAX ? first_end_ns(in_flight) : last_end_ns(in_flight);
@@ -227,7 +288,7 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 
 /* Equation 5.1 while the residents stay. What they free is used at once, ahead of anything launched later. Times count
  * from the start, so that differences stay exact whatever the clock reads. */
-static double duration_beside_ns(struct kc__residents *residents, struct kc__in_flight *in_flight,
+static double duration_beside_ns(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
 				 const struct start *start, const struct kc_grid *grid, double solo_ns)
 {
 	double t = 0, left = solo_ns;
@@ -239,7 +300,7 @@ static double duration_beside_ns(struct kc__residents *residents, struct kc__in_
 		double stop;
 		uint32_t freed;
 
-		if (!residents->count || slowdown <= 1 || step == STEPS_MAX)
+		if (!in_flight->residents || slowdown <= 1 || step == STEPS_MAX)
 			return t + left * slowdown;
 		end_ns = first_end_ns(in_flight);
 		stop = (double)(end_ns - start->ns);
@@ -247,8 +308,8 @@ static double duration_beside_ns(struct kc__residents *residents, struct kc__in_
 			return t + left * slowdown;
 		left -= (stop - t) / slowdown;
 		t = stop;
-		release_ended(residents, in_flight, end_ns);
-		freed = (uint32_t)kc_whole_clusters(grid, kc__sm_room_offer(&in_flight->room, grid, &residents->offer));
+		let_ended_go(in_flight, end_ns);
+		freed = find_offer(limits, in_flight, grid);
 		slots = freed > slots ? freed : slots; /* blocks already placed stay */
 	}
 }
@@ -286,20 +347,19 @@ static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, 
 
 /* Places its last wave where the residents leave room, giving up slots if that takes too many steps. Returns its waves.
  */
-static uint64_t place_last_wave(struct kc__residents *residents, struct start *start, const struct kc_grid *grid,
+static uint64_t place_last_wave(struct kc__offer *offer, struct start *start, const struct kc_grid *grid,
 				struct kc__sm_blocks *sm_blocks)
 {
 	uint32_t last, whole;
 	uint64_t waves = waves_at(start, grid, &last);
 
-	if (!kc__sm_blocks_round_robin(sm_blocks, &residents->offer, last) ||
-	    !kc__sm_blocks_most_room(sm_blocks, &residents->offer, last))
+	if (!kc__sm_blocks_round_robin(sm_blocks, offer, last) || !kc__sm_blocks_most_room(sm_blocks, offer, last))
 		return waves;
-	kc__offer_simplify(&residents->offer);
-	whole = (uint32_t)kc_whole_clusters(grid, residents->offer.slots);
-	start->slots = whole ? whole : residents->offer.slots;
+	kc__offer_simplify(offer);
+	whole = (uint32_t)kc_whole_clusters(grid, offer->slots);
+	start->slots = whole ? whole : offer->slots;
 	waves = waves_at(start, grid, &last);
-	kc__sm_blocks_most_room(sm_blocks, &residents->offer, last);
+	kc__sm_blocks_most_room(sm_blocks, offer, last);
 	return waves;
 }
 
@@ -313,16 +373,16 @@ static uint64_t place_last_wave_anywhere(struct kc__in_flight *in_flight, const 
 	return 1;
 }
 
-static void place_beside_others(struct kc__residents *residents, struct kc__in_flight *in_flight, struct start *start,
-				const struct kc_work *work, int64_t solo_ns, struct kc_placement *out,
-				struct kc__last_wave *last_wave)
+static void place_beside_others(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+				struct start *start, int fits_anywhere, const struct kc_work *work, int64_t solo_ns,
+				struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	const struct kc_grid *grid = &work->grid;
 	double ns;
 
-	last_wave->waves = residents->fits_anywhere ? place_last_wave_anywhere(in_flight, grid, last_wave->sm_blocks)
-						    : place_last_wave(residents, start, grid, last_wave->sm_blocks);
-	ns = duration_beside_ns(residents, in_flight, start, grid, (double)solo_ns);
+	last_wave->waves = fits_anywhere ? place_last_wave_anywhere(in_flight, grid, last_wave->sm_blocks)
+					 : place_last_wave(&in_flight->offer, start, grid, last_wave->sm_blocks);
+	ns = duration_beside_ns(limits, in_flight, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;
 	out->slowdown = solo_ns ? (float)(ns / (double)solo_ns) : 1;
@@ -330,14 +390,14 @@ static void place_beside_others(struct kc__residents *residents, struct kc__in_f
 }
 
 /* Load that the kernels in flight, and all that follows in their streams, put on the device while it runs. */
-static void expect_load(struct kc_load *load, const struct kc__in_flight *in_flight, const struct kc_placement *out)
+static void expect_load(struct kc_load *load, struct kc__in_flight *in_flight, const struct kc_placement *out)
 {
 	float issue = 0, memory = 0, l2 = 0;
 	float scale = out->end_ns > out->start_ns ? 1 / (float)(out->end_ns - out->start_ns) : 0;
 
 	scale *= 1.0f / KC__LOAD_UNITS;
-	for (unsigned i = 0; i < in_flight->count; i++) {
-		const struct kc__head *head = &in_flight->heads[i];
+	for (unsigned i = 0; i < in_flight->running_count; i++) {
+		const struct kc__head *head = running(in_flight, i);
 		int64_t from = kc__later_ns(head->start_ns, out->start_ns);
 		int64_t to = head->busy_until_ns < out->end_ns ? head->busy_until_ns : out->end_ns;
 		float share = to > from ? (float)(to - from) * scale : 0;
@@ -354,15 +414,16 @@ void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_
 {
 	const struct kc_grid *grid = &work->grid;
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};
-	struct kc__residents *residents = &in_flight->residents;
+	int fits_anywhere = 0;
 
-	residents->count = 0;
-	if (in_flight->count && grid->waves)
-		start = find_start(limits, in_flight, priority, ready_ns, grid, residents);
-	out->concurrency_case = case_of(&start, residents->count);
+	find_running(in_flight);
+	in_flight->residents = 0;
+	if (in_flight->running_count && grid->waves)
+		start = find_start(limits, in_flight, priority, ready_ns, grid, &fits_anywhere);
+	out->concurrency_case = case_of(&start, in_flight->residents);
 	kc__sm_blocks_init(last_wave->sm_blocks, &grid->block);
-	if (residents->count)
-		place_beside_others(residents, in_flight, &start, work, solo_ns, out, last_wave);
+	if (in_flight->residents)
+		place_beside_others(limits, in_flight, &start, fits_anywhere, work, solo_ns, out, last_wave);
 	else
 		place_alone(limits, work, start.ns, solo_ns, out, last_wave);
 	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);

@@ -5,13 +5,18 @@
  *   kc__device_limits   what the device's SMs hold
  *   kc__head            a kernel at the head of its stream: running, or waiting
  *                       for room ahead of the new one
- *   kc__in_flight       all of them, and the room that the resident ones leave on
- *                       the SMs as of the last launch; the next launch updates it
+ *   kc__span            for how long it is at the head
+ *   kc__in_flight       all of them, and the room that some of them leave on the
+ *                       SMs, which is brought up to date where it is needed
  *   kc__last_wave       what a launch leaves to those that come after it
  *
  * Left-over is head-of-line blocking: the new kernel places no block before every
  * kernel ahead of it has placed its last one, and then only into what is free.
  * Nothing here knows of streams; timeline.c finds their heads.
+ *
+ * A launch meets caches that the driver has emptied, so its time is that of the lines
+ * it touches. Spans are looked at for all streams at each launch: four fit in a line.
+ * A head is one line, and only those of streams with a kernel at their head are read.
  */
 #ifndef KC_BLOCK_SCHEDULER_H
 #define KC_BLOCK_SCHEDULER_H
@@ -30,37 +35,39 @@ struct kc__device_limits {
 	uint32_t grids_max; /* kernels that may be resident at once */
 };
 
+struct kc__span {
+	int64_t from_ns, until_ns; /* INT64_MAX, INT64_MIN: not known */
+};
+#define KC__FOR_GOOD INT64_MAX /* until_ns: the work of its stream has ended at from_ns */
+
 struct kc__head {
 	int64_t start_ns;
-	int64_t placed_ns;                     /* start of its last wave: from then on every block has an SM */
-	int64_t end_ns;                        /* INT64_MIN: the stream has no kernel at its head */
-	int64_t busy_until_ns;                 /* end of everything queued in its stream */
-	int64_t from_ns, until_ns;             /* while it is at the head of its stream */
-	const struct kc__sm_blocks *sm_blocks; /* blocks of its last wave */
-	int32_t priority;                      /* CUDA's: lower runs first */
-	uint8_t load[KC_LOAD_TERMS];           /* in 1 / KC__LOAD_UNITS of the device */
+	int64_t placed_ns; /* start of its last wave: from then on every block has an SM */
+	int64_t end_ns;
+	int64_t busy_until_ns;          /* end of everything queued in its stream */
+	struct kc__sm_blocks sm_blocks; /* blocks of its last wave */
+	int32_t priority;               /* CUDA's: lower runs first */
+	uint8_t load[KC_LOAD_TERMS];    /* in 1 / KC__LOAD_UNITS of the device */
 	uint8_t flags;
-	kc__amounts most; /* kc__sm_blocks_largest() */
+	uint64_t unused; /* to the end of the cache line */
 };
 #define KC__WAITS_FOR_ROOM 1u /* it starts late for want of room on the SMs alone */
-#define KC__RESIDENT 2u       /* its blocks are subtracted from kc__in_flight.room */
+#define KC__IN_ROOM 2u        /* its blocks are subtracted from kc__in_flight.room */
+#define KC__RESIDENT 4u       /* it shares the SMs with the kernel that is being placed: all its blocks are on them */
 
-/* Kernels that a new one shares the SMs with: those that have placed all their blocks. */
-struct kc__residents {
-	unsigned count;
-	unsigned changed_count; /* since the last launch */
-	int fits_anywhere;      /* one wave of the new kernel fits wherever their blocks are */
-	uint8_t heads[KC__HEADS_MAX], changes[KC__HEADS_MAX];
-	struct kc__offer offer; /* room that they leave to the new kernel */
-};
+#define KC__PLACE_WORDS ((KC__HEADS_MAX + 63u) / 64u)
 
 struct kc__in_flight {
-	struct kc__sm_room room;
-	uint32_t next; /* rank after the last odd block that was placed without consulting `room` */
 	unsigned count;
+	uint32_t next;                     /* rank after the last odd block that was placed without consulting `room` */
+	uint64_t kernels[KC__PLACE_WORDS]; /* a bit for each head that is a kernel; the others are not filled in */
+	/* While a launch is placed; too large for the stack of the thread that makes it: */
+	unsigned residents, running_count;
+	uint8_t running[152]; /* the bits of `kernels` in ascending order; KC__HEADS_MAX, to the end of a cache line */
 	struct kc__head heads[KC__HEADS_MAX];
-	struct kc__residents
-	    residents; /* while a launch is placed: too large for the stack of the thread that makes it */
+	struct kc__span spans[KC__HEADS_MAX];
+	struct kc__offer offer; /* room that the residents leave */
+	struct kc__sm_room room;
 };
 
 struct kc__last_wave {
@@ -71,9 +78,11 @@ struct kc__last_wave {
 
 /* No kernel is in flight. */
 void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device_limits *limits);
-/* Adds an empty head at the end. */
+/* Adds a head of which nothing is known at the end. */
 void kc__in_flight_add(struct kc__in_flight *in_flight);
-/* Removes the kernel of a head from the SMs and empties the head. Call before the head changes. */
+/* There is a kernel at the head, which was vacated before. Returns it, to be filled in. */
+struct kc__head *kc__in_flight_fill(struct kc__in_flight *in_flight, unsigned place);
+/* Forgets the head. Call before it changes. */
 void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place);
 /* Removes a head; the last one takes its place. */
 void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place);

@@ -75,9 +75,21 @@ static inline struct sweep add_part(struct sweep s, struct kc__sm_range *parts, 
 	return s;
 }
 
+static uint32_t set_offer(struct kc__offer *offer, const struct sweep *s)
+{
+	offer->slots = s->slots;
+	offer->least = s->least;
+	offer->most = s->most;
+	offer->roomiest = s->roomiest;
+	offer->count = s->part + 1;
+	return s->slots;
+}
+
+static const struct sweep beginning = {.fit = UINT32_MAX, .part = UINT32_MAX, .least = UINT32_MAX};
+
 uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid *grid, struct kc__offer *offer)
 {
-	struct sweep s = {.fit = UINT32_MAX, .part = UINT32_MAX, .least = UINT32_MAX};
+	struct sweep s = beginning;
 	kc__amounts free = room->change[0];
 
 	for (uint32_t w = 0; w * 64 < room->sm_count; w++) {
@@ -89,12 +101,27 @@ uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid 
 		}
 	}
 	s = add_part(s, offer->parts, room->sm_count, kc__blocks_fitting(free, grid));
-	offer->slots = s.slots;
-	offer->least = s.least;
-	offer->most = s.most;
-	offer->roomiest = s.roomiest;
-	offer->count = s.part + 1;
-	return s.slots;
+	return set_offer(offer, &s);
+}
+
+uint32_t kc__sm_room_beside(const struct kc_footprint *sm, uint32_t sm_count, const struct kc__sm_blocks *other,
+			    const struct kc_grid *grid, struct kc__offer *offer)
+{
+	static const struct kc__sm_blocks none = {0};
+	struct sweep s = beginning;
+	kc__amounts all = kc__amounts_of(sm), block;
+
+	if (!other)
+		other = &none;
+	block = block_of(other);
+	for (uint32_t i = 0; i < other->count; i++) {
+		kc__amounts free = all - block * (float)other->steps[i].blocks;
+
+		s = add_part(s, offer->parts, other->steps[i].last + 1u, kc__blocks_fitting(free, grid));
+	}
+	if (s.begin < sm_count)
+		s = add_part(s, offer->parts, sm_count, kc__blocks_fitting(all, grid));
+	return set_offer(offer, &s);
 }
 
 static uint32_t clamp_units(int32_t value, uint32_t most)

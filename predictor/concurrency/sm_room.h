@@ -69,6 +69,9 @@ void kc__sm_room_release(struct kc__sm_room *room, const struct kc__sm_blocks *s
 
 /* The room left for this kernel. Returns offer->slots. */
 uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid *grid, struct kc__offer *offer);
+/* The same beside one other kernel; NULL: beside none. sm_count ≤ KC__SMS_MAX. */
+uint32_t kc__sm_room_beside(const struct kc_footprint *sm, uint32_t sm_count, const struct kc__sm_blocks *other,
+			    const struct kc_grid *grid, struct kc__offer *offer);
 
 /* A kernel with such blocks, none of them placed. */
 void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footprint *block);

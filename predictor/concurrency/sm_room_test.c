@@ -250,6 +250,26 @@ static void enter_random(struct kc__sm_room *room, struct sms *sms, struct kerne
 	add(sms, &kernel->block, kernel->blocks, 1);
 }
 
+/* What is offered beside this kernel alone, and beside none. */
+static void check_beside(const struct kc_footprint *limits, uint32_t sm_count, const struct kernel *kernel)
+{
+	struct kc_footprint block = random_block();
+	struct kc_grid grid = grid_of(&block, 1);
+	struct sms sms = {.count = sm_count};
+	struct kc__offer offer;
+	uint32_t slots;
+
+	for (uint32_t i = 0; i < sm_count; i++)
+		sms.free[i] = *limits;
+	slots = kc__sm_room_beside(limits, sm_count, NULL, &grid, &offer);
+	assert_int_equal(slots, check_offer(&sms, &block, &offer));
+	assert_int_equal(offer.count, 1);
+	add(&sms, &kernel->block, kernel->blocks, 1);
+	slots = kc__sm_room_beside(limits, sm_count, &kernel->sm_blocks, &grid, &offer);
+	assert_int_equal(slots, check_offer(&sms, &block, &offer));
+	assert_int_equal(offer.parts[offer.count - 1].end, sm_count);
+}
+
 /* Kernels come and go: what is offered is what is free on every SM, and no block lies where there is none. */
 static void random_mixes(void **state)
 {
@@ -271,6 +291,7 @@ static void random_mixes(void **state)
 			kc__sm_room_release(&room, &kernel->sm_blocks);
 			add(&sms, &kernel->block, kernel->blocks, -1);
 			enter_random(&room, &sms, kernel);
+			check_beside(&limits, sms.count, kernel);
 		}
 	}
 	assert_true(held[0] > 1000 && held[1] > 1000 && held[2] > 100);

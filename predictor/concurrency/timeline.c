@@ -39,24 +39,31 @@ struct engine {
 	struct copy copies[ENGINE_COPIES]; /* in the order of their calls */
 };
 
+/* What a launch touches of it lies close together: the caches that it meets are empty. */
 struct kc_timeline {
-	struct kc__device_limits limits;
-	uint32_t before;      /* identity of the last launch */
+	uint32_t before; /* identity of the last launch */
+	uint32_t busy_count;
+	int untouched;        /* no stream has been busy since the device was idle */
 	uint32_t queue_count; /* for each priority level */
-	uint32_t next_queue[PRIORITY_LEVELS];
-	struct queue queues[PRIORITY_LEVELS][QUEUES];
 	int64_t launch_overhead_ns;
 	int64_t launch_gap_ns;
+	struct kc__device_limits limits;
+	uint64_t unused; /* to the end of the cache line */
+	struct kc__timeline_stream streams[STREAMS];
+	struct kc__in_flight in_flight; /* heads of the busy streams, in the order of `busy` */
+	uint8_t busy[STREAMS];          /* streams with work that has not ended */
+	uint32_t next_queue[PRIORITY_LEVELS];
+	struct queue queues[PRIORITY_LEVELS][QUEUES];
 	uint32_t engine_count;
 	struct engine engines[ENGINES];
-	uint32_t busy_count;
-	uint32_t busy[STREAMS];         /* streams with work that has not ended */
-	struct kc__in_flight in_flight; /* their heads, in the same order */
-	int untouched;                  /* no stream has been busy since the device was idle */
-	struct kc__timeline_stream streams[STREAMS];
 	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
 };
 
+#define LINE 64 /* bytes of a cache */
+_Static_assert(offsetof(struct kc_timeline, streams) == LINE && sizeof(struct kc__timeline_stream) == LINE &&
+		   sizeof(struct kc__head) == LINE && offsetof(struct kc__in_flight, heads) % LINE == 0 &&
+		   offsetof(struct kc__in_flight, spans) % LINE == 0,
+	       "streams and heads are a cache line each");
 _Static_assert(sizeof(struct kc_timeline) <= 21u << 18, "a timeline fits into 5.25 MiB");
 
 size_t kc_timeline_size(void)
@@ -214,41 +221,56 @@ static void fill_head(struct kc__head *head, const struct kc__timeline_stream *s
 	head->end_ns = kc__real_ns(s, interval->end_ns);
 	head->placed_ns = kc__later_ns(head->end_ns - (int64_t)interval->wave_ns, head->start_ns);
 	head->busy_until_ns = kc__stream_tail_ns(s);
-	head->sm_blocks = &interval->sm_blocks;
+	head->sm_blocks = interval->sm_blocks;
 	head->priority = s->priority;
 	memcpy(head->load, interval->load, sizeof(head->load));
 	head->flags = interval->flags;
-	head->most = kc__sm_blocks_largest(&interval->sm_blocks);
 }
 
-/* The head of the stream at t. */
-static void find_head(struct kc__head *head, struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t t)
+/* The head of the stream at t, of which nothing is known yet. */
+static void find_head(struct kc__in_flight *in_flight, uint32_t place, struct kc__timeline_stream *s,
+		      const struct kc__interval *ring, int64_t t)
 {
 	const struct kc__interval *interval = kc__ring_find(s, ring, t);
+	struct kc__span *span = &in_flight->spans[place];
 
-	if (!interval)
+	if (!interval) {
+		if (kc__stream_tail_ns(s) <= t)
+			*span = (struct kc__span){kc__stream_tail_ns(s), KC__FOR_GOOD};
 		return;
+	}
 	if (interval->sm_blocks.warps)
-		fill_head(head, s, interval);
-	head->from_ns = s->cursor == s->first ? INT64_MIN : kc__real_ns(s, kc__ring_slot(ring, s->cursor - 1)->end_ns);
-	head->until_ns = kc__real_ns(s, interval->end_ns);
+		fill_head(kc__in_flight_fill(in_flight, place), s, interval);
+	span->from_ns = s->cursor == s->first ? INT64_MIN : kc__real_ns(s, kc__ring_slot(ring, s->cursor - 1)->end_ns);
+	span->until_ns = kc__real_ns(s, interval->end_ns);
+}
+
+/* Whether a head that was found is that at t, too, and its stream has not ended by now. */
+static int is_of(const struct kc__span *span, int64_t now_ns, int64_t t)
+{
+	int has_ended = (span->until_ns == KC__FOR_GOOD) & (span->from_ns <= now_ns);
+
+	return (span->from_ns <= t) & (t < span->until_ns) & !has_ended;
 }
 
 /* The heads of the busy streams at t, which is not before now. Streams whose work has ended by now are removed. */
 static void find_heads(struct kc_timeline *tl, int64_t now_ns, int64_t t)
 {
 	for (uint32_t i = 0; i < tl->busy_count;) {
-		struct kc__head *head = &tl->in_flight.heads[i];
-		uint32_t stream = tl->busy[i];
+		uint32_t stream;
 
-		if (head->from_ns <= t && t < head->until_ns) {
+		if (is_of(&tl->in_flight.spans[i], now_ns, t)) {
 			i++;
-		} else if (kc__stream_tail_ns(&tl->streams[stream]) <= now_ns) {
-			remove_from_busy(tl, stream);
-		} else {
-			kc__in_flight_vacate(&tl->in_flight, i++);
-			find_head(head, &tl->streams[stream], tl->rings[stream], t);
+			continue;
 		}
+		stream = tl->busy[i];
+		if (kc__stream_tail_ns(&tl->streams[stream]) <= now_ns) {
+			remove_from_busy(tl, stream);
+			continue;
+		}
+		kc__in_flight_vacate(&tl->in_flight, i);
+		find_head(&tl->in_flight, i, &tl->streams[stream], tl->rings[stream], t);
+		i++;
 	}
 }
 
@@ -274,15 +296,15 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 {
 	if (tl->streams[stream].busy)
 		return;
-	tl->busy[tl->busy_count++] = stream;
+	tl->busy[tl->busy_count++] = (uint8_t)stream;
 	tl->streams[stream].busy = (uint8_t)tl->busy_count;
 	tl->untouched = 0;
 	kc__in_flight_add(&tl->in_flight);
 }
 
+/* Its head was invalidated before. */
 static void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
 {
-	invalidate_head(tl, stream);
 	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
 	mark_busy(tl, stream);
 }

@@ -366,13 +366,12 @@ static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 	check_last_wave(mix, &work, &last_wave);
 	mix->blocks[place] = work.grid.block;
 	kc__in_flight_add(&mix->in_flight);
-	mix->in_flight.heads[place] = (struct kc__head){
+	*kc__in_flight_fill(&mix->in_flight, place) = (struct kc__head){
 	    .start_ns = p.start_ns,
 	    .placed_ns = p.end_ns - last_wave.wave_ns,
 	    .end_ns = p.end_ns,
 	    .busy_until_ns = p.end_ns,
-	    .sm_blocks = &mix->resident[place],
-	    .most = kc__sm_blocks_largest(&mix->resident[place]),
+	    .sm_blocks = mix->resident[place],
 	    .flags = p.start_ns > *ready_ns ? KC__WAITS_FOR_ROOM : 0,
 	};
 	mix->shared += p.concurrency_case == KC_CASE_A || p.concurrency_case == KC_CASE_B;
