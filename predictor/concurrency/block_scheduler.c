@@ -135,7 +135,7 @@ static uint32_t find_offer(const struct kc__device_limits *limits, struct kc__in
 {
 	uint32_t slots;
 
-	if (in_flight->residents < 2) {
+	if (in_flight->residents == 1) {
 		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, only_resident(in_flight), grid,
 					   &in_flight->offer);
 		return (uint32_t)kc_whole_clusters(grid, slots);
@@ -158,40 +158,9 @@ void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device
 	memset(in_flight->kernels, 0, sizeof(in_flight->kernels));
 }
 
-static uint64_t bit(unsigned place)
+void kc__in_flight_release(struct kc__in_flight *in_flight, struct kc__head *head)
 {
-	return UINT64_C(1) << place % 64;
-}
-
-static int is_kernel(const struct kc__in_flight *in_flight, unsigned place)
-{
-	return (in_flight->kernels[place / 64] & bit(place)) != 0;
-}
-
-static void set_unknown(struct kc__span *span)
-{
-	*span = (struct kc__span){INT64_MAX, INT64_MIN};
-}
-
-void kc__in_flight_add(struct kc__in_flight *in_flight)
-{
-	set_unknown(&in_flight->spans[in_flight->count++]);
-}
-
-struct kc__head *kc__in_flight_fill(struct kc__in_flight *in_flight, unsigned place)
-{
-	in_flight->kernels[place / 64] |= bit(place);
-	return &in_flight->heads[place];
-}
-
-void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place)
-{
-	set_unknown(&in_flight->spans[place]);
-	if (!is_kernel(in_flight, place))
-		return;
-	if (in_flight->heads[place].flags & KC__IN_ROOM)
-		take_into_room_or_out(in_flight, &in_flight->heads[place]);
-	in_flight->kernels[place / 64] &= ~bit(place);
+	take_into_room_or_out(in_flight, head);
 }
 
 void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
@@ -202,10 +171,9 @@ void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
 	if (place == last)
 		return;
 	in_flight->spans[place] = in_flight->spans[last];
-	if (!is_kernel(in_flight, last))
-		return;
-	*kc__in_flight_fill(in_flight, place) = in_flight->heads[last];
-	in_flight->kernels[last / 64] &= ~bit(last);
+	if (kc__is_kernel(in_flight, last))
+		*kc__in_flight_fill(in_flight, place) = in_flight->heads[last];
+	in_flight->kernels[last / 64] &= ~(UINT64_C(1) << last % 64);
 }
 
 static int64_t first_end_ns(struct kc__in_flight *in_flight)
@@ -286,6 +254,13 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 	return start;
 }
 
+static uint32_t slots_alone(const struct kc__device_limits *limits, const struct kc_grid *grid)
+{
+	uint32_t sms = limits->sm_count < KC__SMS_MAX ? limits->sm_count : KC__SMS_MAX;
+
+	return (uint32_t)kc_whole_clusters(grid, sms * kc__blocks_fitting(kc__amounts_of(&limits->sm), grid));
+}
+
 /* Equation 5.1 while the residents stay. What they free is used at once, ahead of anything launched later. Times count
  * from the start, so that differences stay exact whatever the clock reads. */
 static double duration_beside_ns(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
@@ -309,7 +284,7 @@ static double duration_beside_ns(const struct kc__device_limits *limits, struct 
 		left -= (stop - t) / slowdown;
 		t = stop;
 		let_ended_go(in_flight, end_ns);
-		freed = find_offer(limits, in_flight, grid);
+		freed = in_flight->residents ? find_offer(limits, in_flight, grid) : slots_alone(limits, grid);
 		slots = freed > slots ? freed : slots; /* blocks already placed stay */
 	}
 }
@@ -319,11 +294,6 @@ static uint32_t case_of(const struct start *start, unsigned beside)
 	if (beside)
 		return start->waited_for == KC_CASE_B ? KC_CASE_B : KC_CASE_A;
 	return (uint32_t)start->waited_for;
-}
-
-void kc__last_wave_of(struct kc__last_wave *last_wave, int64_t duration_ns)
-{
-	last_wave->wave_ns = last_wave->waves > 1 ? duration_ns / (int64_t)last_wave->waves : duration_ns;
 }
 
 static void place_alone(const struct kc__device_limits *limits, const struct kc_work *work, int64_t start_ns,

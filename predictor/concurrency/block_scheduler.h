@@ -78,12 +78,38 @@ struct kc__last_wave {
 
 /* No kernel is in flight. */
 void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device_limits *limits);
+static inline int kc__is_kernel(const struct kc__in_flight *in_flight, unsigned place)
+{
+	return in_flight->kernels[place / 64] >> place % 64 & 1;
+}
+
 /* Adds a head of which nothing is known at the end. */
-void kc__in_flight_add(struct kc__in_flight *in_flight);
+static inline void kc__in_flight_add(struct kc__in_flight *in_flight)
+{
+	in_flight->spans[in_flight->count++] = (struct kc__span){INT64_MAX, INT64_MIN};
+}
+
 /* There is a kernel at the head, which was vacated before. Returns it, to be filled in. */
-struct kc__head *kc__in_flight_fill(struct kc__in_flight *in_flight, unsigned place);
+static inline struct kc__head *kc__in_flight_fill(struct kc__in_flight *in_flight, unsigned place)
+{
+	in_flight->kernels[place / 64] |= UINT64_C(1) << place % 64;
+	return &in_flight->heads[place];
+}
+
+/* Takes the kernel of a head from the SMs. */
+void kc__in_flight_release(struct kc__in_flight *in_flight, struct kc__head *head);
+
 /* Forgets the head. Call before it changes. */
-void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place);
+static inline void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigned place)
+{
+	in_flight->spans[place] = (struct kc__span){INT64_MAX, INT64_MIN};
+	if (!kc__is_kernel(in_flight, place))
+		return;
+	if (__builtin_expect(in_flight->heads[place].flags & KC__IN_ROOM, 0))
+		kc__in_flight_release(in_flight, &in_flight->heads[place]);
+	in_flight->kernels[place / 64] &= ~(UINT64_C(1) << place % 64);
+}
+
 /* Removes a head; the last one takes its place. */
 void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place);
 
@@ -93,6 +119,9 @@ void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_
 	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave);
 
 /* Sets wave_ns for a launch that takes duration_ns. */
-void kc__last_wave_of(struct kc__last_wave *last_wave, int64_t duration_ns);
+static inline void kc__last_wave_of(struct kc__last_wave *last_wave, int64_t duration_ns)
+{
+	last_wave->wave_ns = last_wave->waves > 1 ? duration_ns / (int64_t)last_wave->waves : duration_ns;
+}
 
 #endif

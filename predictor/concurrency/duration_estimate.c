@@ -2,13 +2,7 @@
 
 #include <math.h>
 
-#define WHOLE 0.99f       /* of the weight: the rest is not worth its logarithms */
 #define LARGEST_LOG 36.0f /* of nanoseconds: longer than any kernel */
-
-int kc__estimate_is_all(const struct kc_duration_estimate *direct)
-{
-	return direct->share > WHOLE;
-}
 
 double kc__estimate_ns(const struct kc_duration_estimate *direct, double placed_ns)
 {

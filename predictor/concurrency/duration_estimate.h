@@ -15,8 +15,14 @@ struct kc_duration_estimate {
 	uint32_t tick_ns; /* resolution of the clock that measured; 0 or 1: as fine as can be told */
 };
 
+#define KC__WHOLE_SHARE 0.99f /* the rest is not worth its logarithms */
+
 /* 1: solo time and slowdown do not matter. */
-int kc__estimate_is_all(const struct kc_duration_estimate *direct);
+static inline int kc__estimate_is_all(const struct kc_duration_estimate *direct)
+{
+	return direct->share > KC__WHOLE_SHARE;
+}
+
 /* Duration of a launch whose solo time and slowdown come to placed_ns; > 0. */
 double kc__estimate_ns(const struct kc_duration_estimate *direct, double placed_ns);
 

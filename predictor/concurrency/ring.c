@@ -5,31 +5,10 @@ static struct kc__interval *slot(struct kc__interval *ring, uint32_t ticket)
 	return &ring[ticket & (KC__RING - 1)];
 }
 
-static void merge_oldest(struct kc__timeline_stream *s, struct kc__interval *ring)
+void kc__ring_merge_oldest(struct kc__timeline_stream *s, struct kc__interval *ring)
 {
 	slot(ring, s->first + 1)->start_ns = kc__ring_slot(ring, s->first)->start_ns;
 	s->first++;
-}
-
-struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring)
-{
-	if (s->next - s->first == KC__RING)
-		merge_oldest(s, ring);
-	return slot(ring, s->next);
-}
-
-uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind)
-{
-	struct kc__interval *interval = slot(ring, s->next);
-
-	if (!behind) {
-		s->chain = s->next;
-		s->origin_ns = interval->start_ns;
-	}
-	interval->start_ns = kc__stored_ns(s, interval->start_ns);
-	interval->end_ns = kc__stored_ns(s, interval->end_ns);
-	s->tail_ns = interval->end_ns;
-	return s->next++;
 }
 
 /* Intervals by their distance from the first, as tickets wrap around. */

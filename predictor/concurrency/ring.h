@@ -58,11 +58,31 @@ static inline int64_t kc__stream_tail_ns(const struct kc__timeline_stream *s)
 	return kc__real_ns(s, s->tail_ns);
 }
 
-/* Where to write the next interval, with real times. In a full ring the two oldest become one. */
-struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring);
+/* In a full ring the two oldest become one. */
+void kc__ring_merge_oldest(struct kc__timeline_stream *s, struct kc__interval *ring);
+
+/* Where to write the next interval, with real times. */
+static inline struct kc__interval *kc__ring_next(struct kc__timeline_stream *s, struct kc__interval *ring)
+{
+	if (__builtin_expect(s->next - s->first == KC__RING, 0))
+		kc__ring_merge_oldest(s, ring);
+	return &ring[s->next & (KC__RING - 1)];
+}
 
 /* Appends what was written there. behind: it starts when the stream's own work ends. Returns the ticket. */
-uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind);
+static inline uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc__interval *ring, int behind)
+{
+	struct kc__interval *interval = &ring[s->next & (KC__RING - 1)];
+
+	if (!behind) {
+		s->chain = s->next;
+		s->origin_ns = interval->start_ns;
+	}
+	interval->start_ns = kc__stored_ns(s, interval->start_ns);
+	interval->end_ns = kc__stored_ns(s, interval->end_ns);
+	s->tail_ns = interval->end_ns;
+	return s->next++;
+}
 
 static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
 {

@@ -248,9 +248,7 @@ static void find_head(struct kc__in_flight *in_flight, uint32_t place, struct kc
 /* Whether a head that was found is that at t, too, and its stream has not ended by now. */
 static int is_of(const struct kc__span *span, int64_t now_ns, int64_t t)
 {
-	int has_ended = (span->until_ns == KC__FOR_GOOD) & (span->from_ns <= now_ns);
-
-	return (span->from_ns <= t) & (t < span->until_ns) & !has_ended;
+	return span->from_ns <= t && t < span->until_ns && (span->until_ns != KC__FOR_GOOD || span->from_ns > now_ns);
 }
 
 /* The heads of the busy streams at t, which is not before now. Streams whose work has ended by now are removed. */

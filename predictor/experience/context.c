@@ -38,12 +38,12 @@ static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 /* A sum, so that it does not depend on how streams are numbered. */
 uint64_t kc_history_concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
-	uint32_t own = stream % KC_HISTORY_STREAMS;
-	int64_t start_ns = h->stream_of[own].end_ns > now_ns ? h->stream_of[own].end_ns : now_ns;
+	int64_t end_ns = h->stream_of[stream % KC_HISTORY_STREAMS].end_ns;
+	int64_t start_ns = end_ns > now_ns ? end_ns : now_ns; /* which its own stream does not outlast */
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < h->stream_count; i++) {
-		if (i != own && h->stream_of[i].end_ns > start_ns)
+		if (h->stream_of[i].end_ns > start_ns)
 			sum += scramble(h->stream_of[i].identity);
 	}
 	return sum;

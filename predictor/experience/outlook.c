@@ -35,8 +35,10 @@ struct kc_load kc_outlook_load(const struct kc_outlook *outlook, int64_t solo_ns
 	return kc_load_of(outlook->device, outlook->work, outlook->work->traffic_bytes, solo_ns);
 }
 
-static void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
-			    int64_t solo_ns, const struct kc_duration_estimate *direct, struct kc_placement *out)
+static __attribute__((noinline)) void place_in_stream(const struct kc_outlook *outlook, struct kc_timeline *tl,
+						      uint32_t stream, int64_t now_ns, int64_t solo_ns,
+						      const struct kc_duration_estimate *direct,
+						      struct kc_placement *out)
 {
 	const struct kc_expected_contention nobody = {.room = 1};
 	double ns = (double)solo_ns;
@@ -171,8 +173,10 @@ static void reach(const struct kc_prediction_request *prospect, uint32_t age, st
 	out->age = age;
 }
 
-static void make_estimate(const struct kc_prediction_request *prospect, uint64_t context, int has_concurrent,
-			  uint32_t age, struct kc_candidates *candidates, struct estimate *out)
+/* Apart from the code of launches whose estimate is in the cache, which the caches are empty of, too. */
+static __attribute__((noinline)) void make_estimate(const struct kc_prediction_request *prospect, uint64_t context,
+						    int has_concurrent, uint32_t age, struct kc_candidates *candidates,
+						    struct estimate *out)
 {
 	const struct kc_device_experience *device = prospect->device;
 	struct kc_context_estimate recall = {0};
