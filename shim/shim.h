@@ -80,8 +80,10 @@ struct kc__early;   /* early.c */
 
 /* As the launch call was given them; both may be NULL. */
 struct kc__given {
-	void *const *params; /* a pointer for each parameter */
-	void *const *extra;  /* CU_LAUNCH_PARAM_BUFFER_POINTER, … */
+	void *const *params;                  /* a pointer for each parameter */
+	void *const *extra;                   /* CU_LAUNCH_PARAM_BUFFER_POINTER, … */
+	const struct kc_cost_buffer *buffers; /* that the pointers among them lead to, as far as was asked */
+	uint32_t buffer_count;
 };
 
 struct kc__packed; /* kernel_formula.h */

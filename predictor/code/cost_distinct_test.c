@@ -105,6 +105,65 @@ static void a_warp_that_is_not_full(void **state)
 	assert_true(far.distinct_loaded_bytes <= 80 * 32);
 }
 
+/* %rd5 = a + 4 times a number that is not known */
+#define SOMEWHERE "ld.shared.u32 %r6, [s];\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+#define VARIABLES ".global .align 4 .b8 t[1024];\n.global .align 4 .b8 u[64];\n"
+
+/* Of 100 blocks of 256 threads. bytes: of the memory that the first argument points into; 0: not known. */
+static struct kc_counts within(const char *text, uint64_t bytes)
+{
+	struct kc_cost_argument argument = {.value = POINTER, .known = 1};
+	struct kc_cost_buffer buffer = {.first = POINTER, .bytes = bytes};
+	struct kc_cost_launch launch = {.grid = {100, 1, 1},
+					.block = {256, 1, 1},
+					.arguments = &argument,
+					.argument_count = 1,
+					.buffers = &buffer,
+					.buffer_count = bytes > 0};
+	struct kc_counts counts;
+	struct kernel k;
+
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts), 0);
+	let_go(&k);
+	return counts;
+}
+
+/* No more than there is in the memory that an address which is not known lies in. */
+static void unknown_addresses_lie_in_what_was_given(void **state)
+{
+	const char *loads = KERNEL(SOMEWHERE "ld.global.f32 %f1, [%rd5];\nld.global.f32 %f1, [%rd5+4];\n"),
+		   *adds = KERNEL(SOMEWHERE "red.global.add.u32 [%rd5], 1;\n");
+
+	(void)state;
+	assert_near(within(loads, 0).distinct_loaded_bytes, 2 * 25600 * 32);
+	assert_near(within(loads, 4096).distinct_loaded_bytes, 4096);
+	assert_near(within(loads, 1 << 30).distinct_loaded_bytes, 2 * 25600 * 32);
+	assert_near(within(adds, 1024).distinct_atomics, 256);
+	assert_near(within(adds, 1024).distinct_stored_bytes, 1024);
+	/* beside 256 floats of a that are loaded at a known address; and with those from a table */
+	assert_near(
+	    within(KERNEL(SOMEWHERE ADDRESS("4") "ld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd3];\n"), 4096)
+		.distinct_loaded_bytes,
+	    4096);
+	assert_near(within(KERNEL(VARIABLES ADDRESS("4") "ld.global.u32 %r6, [%rd3];\nmul.wide.u32 %rd4, %r6, 4;\n"
+							 "mov.u64 %rd5, t;\nadd.s64 %rd5, %rd5, %rd4;\n"
+							 "ld.global.f32 %f1, [%rd5];\n"),
+			   0)
+			.distinct_loaded_bytes,
+		    1024 + 1024);
+}
+
+/* A word of each. */
+static void variables_lie_apart(void **state)
+{
+	(void)state;
+	assert_near(
+	    within(KERNEL(VARIABLES "ld.global.f32 %f1, [t];\nld.global.f32 %f2, [u];\n"), 0).distinct_loaded_bytes,
+	    64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +171,8 @@ int main(void)
 	    cmocka_unit_test(the_same_at_a_launch),
 	    cmocka_unit_test(a_warp_that_is_not_full),
 	    cmocka_unit_test(all_that_is_accessed_where_addresses_are_not_known),
+	    cmocka_unit_test(unknown_addresses_lie_in_what_was_given),
+	    cmocka_unit_test(variables_lie_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

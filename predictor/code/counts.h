@@ -73,8 +73,8 @@ struct kc_counts {
 	/* Averages per thread: of atomics on shared memory those on floating-point numbers, where all threads of a
 	 * block change one word; and of conversions those from and to types of 64 bits. */
 	double contended, wide_conversions;
-	/* Averages per thread: words of its own memory that it loads and stores at an index which the lanes of a warp do
-	 * not have in common, so that they access a sector each. */
+	/* Averages per thread: words of its own memory that it loads and stores at an index which the lanes of a warp
+	 * do not have in common, so that they access a sector each. */
 	double scattered_local;
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
 	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
@@ -105,11 +105,20 @@ struct kc_cost_argument {
 	uint32_t length;
 };
 
+/* Memory that a launch was given: all that can be reached from a pointer among its parameters. */
+struct kc_cost_buffer {
+	uint32_t param, offset_bytes; /* where the pointer is; offset: in the parameter */
+	uint64_t first, bytes;        /* address; bytes > 0 */
+};
+
 struct kc_cost_launch {
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
 	const struct kc_cost_argument *arguments; /* in the order of the parameters */
 	uint32_t argument_count;                  /* the arguments of further parameters are not known */
+	/* Those of which what they hold differs no more often than it is loaded once, such as what stays in L2. */
+	const struct kc_cost_buffer *buffers;
+	uint32_t buffer_count;
 };
 
 /* A parameter that the counts depend on: cached counts are valid for arguments that are equal in these bits. */

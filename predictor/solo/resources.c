@@ -376,8 +376,9 @@ static double reached_bytes_per_s(const struct kc_device *device)
  */
 #define BANDWIDTH_HALF_WIDTH 0.3
 #define OTHER_HALF_WIDTH 1.06
-#define BRANCH_HALF_WIDTH 0.9 /* more, if all depends on branches */
-#define ADDRESS_HALF_WIDTH 1.75
+#define BRANCH_HALF_WIDTH 0.9   /* more, if all depends on branches */
+#define ADDRESS_HALF_WIDTH 1.25 /* at least */
+#define OTHER_CODE_HALF_WIDTH 1.75
 #define TRIPS_HALF_WIDTH 3.0
 
 float kc_resource_half_width(const struct kc_counts *counts, const struct kc_resource_times *times)
@@ -385,13 +386,14 @@ float kc_resource_half_width(const struct kc_counts *counts, const struct kc_res
 	const double *ns = times->ns;
 	double bandwidth = ns[KC_RESOURCE_DRAM] * ns[KC_RESOURCE_DRAM] + ns[KC_RESOURCE_L2] * ns[KC_RESOURCE_L2];
 	double squares = sum_of_squares(times), share = squares > 0 ? bandwidth / squares : 0;
-	double branches = counts->assumed & KC_ASSUMED_BRANCH ? fmin(counts->unsure_share, 1) : 0;
+	double branches = counts->assumed & KC_ASSUMED_BRANCH ? fmin(counts->unsure_share, 1) : 0, width;
 
 	if (counts->assumed & (KC_ASSUMED_TRIPS | KC_ASSUMED_UNTOLD))
 		return (float)TRIPS_HALF_WIDTH;
-	if (counts->other_architecture || counts->assumed == KC_ASSUMED_ADDRESS)
-		return (float)ADDRESS_HALF_WIDTH;
-	return (float)(share * BANDWIDTH_HALF_WIDTH + (1 - share) * OTHER_HALF_WIDTH + branches * BRANCH_HALF_WIDTH);
+	if (counts->other_architecture)
+		return (float)OTHER_CODE_HALF_WIDTH;
+	width = share * BANDWIDTH_HALF_WIDTH + (1 - share) * OTHER_HALF_WIDTH + branches * BRANCH_HALF_WIDTH;
+	return (float)(counts->assumed & KC_ASSUMED_ADDRESS ? fmax(width, ADDRESS_HALF_WIDTH) : width);
 }
 
 int kc_resource_times(const struct kc_device *device, const struct kc_work *work, const struct kc_counts *counts,

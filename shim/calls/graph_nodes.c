@@ -129,7 +129,8 @@ static void set_arguments(struct reader *r, struct kc__node *node, bool as_kerne
 		(node)->dims = (struct kc_shape){.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                \
 						 .block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ},            \
 						 .dynamic_shared_bytes = (p)->sharedMemBytes};                         \
-		set_arguments(r, node, !(p)->func, &(struct kc__given){(p)->kernelParams, (p)->extra});                \
+		set_arguments(r, node, !(p)->func,                                                                     \
+			      &(struct kc__given){.params = (p)->kernelParams, .extra = (p)->extra});                  \
 	} while (0)
 
 void kc__node_set(struct kc__node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *p)

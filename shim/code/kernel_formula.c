@@ -89,8 +89,8 @@ static inline uint64_t load(const char *from, uint32_t bytes)
 	return value;
 }
 
-/* 1: known. */
-static inline int read_need(const struct kc__need *need, const struct kc__given *given, uint64_t *value)
+/* 1: known. All of its bits, also those that do not matter. */
+static inline int read_whole(const struct kc__need *need, const struct kc__given *given, uint64_t *value)
 {
 	const char *from;
 
@@ -103,8 +103,26 @@ static inline int read_need(const struct kc__need *need, const struct kc__given 
 	}
 	if (!from || need->bytes > sizeof(*value))
 		return 0;
-	*value = load(from, need->bytes) & need->mask;
+	*value = load(from, need->bytes);
 	return 1;
+}
+
+/* 1: known. */
+static inline int read_need(const struct kc__need *need, const struct kc__given *given, uint64_t *value)
+{
+	int known = read_whole(need, given, value);
+
+	*value &= need->mask;
+	return known;
+}
+
+bool kc__formula_pointer(const struct kc__formula *formula, uint32_t index, const struct kc__given *given,
+			 struct kc_cost_buffer *pointer)
+{
+	const struct kc__need *need = &formula->needs[index];
+
+	*pointer = (struct kc_cost_buffer){.param = need->param, .offset_bytes = need->in_param_bytes};
+	return need->bytes == sizeof(pointer->first) && read_whole(need, given, &pointer->first) && pointer->first;
 }
 
 uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given)
@@ -128,6 +146,8 @@ int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape 
 	struct kc_cost_launch launch = {
 	    .dynamic_shared_bytes = dims->dynamic_shared_bytes,
 	    .arguments = arguments,
+	    .buffers = given->buffers,
+	    .buffer_count = given->buffer_count,
 	    .argument_count = p->count < KC__ARGUMENTS_MAX ? p->count : KC__ARGUMENTS_MAX,
 	};
 

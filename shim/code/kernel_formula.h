@@ -41,6 +41,11 @@ struct kc__formula *kc__formula_make(struct kc_cost *cost, const struct kc_ptx_f
 /* A number that differs where arguments that matter differ; never 0. */
 uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given);
 
+/* Of the arguments that matter the one with that index, if it may be a pointer: where it is, and in `first` its value.
+ */
+bool kc__formula_pointer(const struct kc__formula *formula, uint32_t index, const struct kc__given *given,
+			 struct kc_cost_buffer *pointer);
+
 /* The formula's value for this launch. effort, scratch: of kc_cost_evaluate_in(). 0, or its error; -ENODATA: what the
  * formula is evaluated from has given way. tables_lock held, or formulas are (formulas.h). */
 int kc__formula_counts(const struct kc__formula *formula, const struct kc_shape *dims, const struct kc__given *given,

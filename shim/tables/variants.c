@@ -41,6 +41,33 @@ static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_s
 	return (uint32_t)blocks;
 }
 
+#define BUFFERS_MAX 16u
+
+/* Memory that pointers among the arguments lead to, where L2 holds all of it: what it holds is loaded once. Where it is
+ * larger, its size says little. Returns how many there are. */
+static uint32_t ask_buffers(const struct kc__kernel *kernel, const struct kc__formula *formula,
+			    const struct kc__given *given, struct kc_cost_buffer buffers[BUFFERS_MAX])
+{
+	CUresult(CUDAAPI * get)(CUdeviceptr *, size_t *, CUdeviceptr) =
+	    (CUresult(CUDAAPI *)(CUdeviceptr *, size_t *, CUdeviceptr))kc__driver_symbol("cuMemGetAddressRange_v2");
+	uint32_t count = 0;
+
+	for (uint32_t n = 0; get && n < formula->need_count && count < BUFFERS_MAX; n++) {
+		struct kc_cost_buffer *buffer = &buffers[count];
+		CUdeviceptr base;
+		size_t bytes;
+
+		if (!kc__formula_pointer(formula, n, given, buffer) ||
+		    get(&base, &bytes, (CUdeviceptr)buffer->first) != CUDA_SUCCESS || !bytes ||
+		    bytes > kernel->device->info.l2_bytes)
+			continue;
+		buffer->first = base;
+		buffer->bytes = bytes;
+		count++;
+	}
+	return count;
+}
+
 /* tables_lock held. */
 static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *dims)
 {
@@ -274,6 +301,8 @@ bool kc__variant_is_outdated(const struct kc__variant *variant)
 static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
 					const struct kc__given *given, uint64_t key[KEY_WORDS])
 {
+	struct kc_cost_buffer buffers[BUFFERS_MAX];
+	struct kc__given with = *given;
 	struct kc__formula *formula;
 	struct kc__variant *variant;
 	struct making making;
@@ -286,6 +315,10 @@ static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f,
 	key[KEY_WORDS - 1] = formula ? kc__arguments_key(formula, given) : 0;
 	if ((variant = find(kernel, key)))
 		return variant;
+	if (formula) {
+		with.buffers = buffers;
+		with.buffer_count = ask_buffers(kernel, formula, given, buffers);
+	}
 	making = (struct making){
 	    .kernel = kernel,
 	    .blocks_per_sm =
@@ -293,7 +326,7 @@ static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f,
 	    .dims = dims,
 	    .key = key,
 	    .formula = formula,
-	    .given = given,
+	    .given = &with,
 	    .launched = true,
 	};
 	pthread_mutex_lock(&kc__shim.tables_lock);

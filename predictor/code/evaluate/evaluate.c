@@ -107,9 +107,18 @@ static void special(const struct kc_evaluation *e, int64_t number, struct kc_lan
 	}
 }
 
+/* Numbers that a double holds. Of more than VARIABLES_MAX some are not told apart. */
+#define VARIABLES_FROM ((int64_t)1 << 52)
+#define VARIABLES_APART ((int64_t)1 << 34)
+#define VARIABLES_MAX (1u << 17)
+
+int64_t kc__variable_address(const struct kc_value *variable)
+{
+	return VARIABLES_FROM + VARIABLES_APART * (variable->source[0] % VARIABLES_MAX);
+}
+
 /* An argument, or a part of one. An unknown pointer is assumed to be aligned, and far from all others. */
 #define POINTERS_APART ((int64_t)1 << 40)
-
 static void param(const struct kc_evaluation *e, const struct kc_value *v, struct kc_lanes *out)
 {
 	const struct kc_cost_argument *argument =
@@ -151,7 +160,7 @@ static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
 		kc__set_uniform(out, v->constant, KC_ALL_LANES);
 		return;
 	case KC_OP_POINTER:
-		kc__set_uniform(out, v->constant, KC_ALL_LANES);
+		kc__set_uniform(out, kc__variable_address(v) + v->constant, KC_ALL_LANES);
 		return;
 	case KC_OP_PARAM:
 		param(e, v, out);

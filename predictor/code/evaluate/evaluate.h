@@ -111,13 +111,15 @@ struct kc_reach {
 	uint32_t round; /* kc_evaluation.round when it was last executed */
 };
 
+#define ROUNDING 1e-9 /* of weights: parts of 1 that are put together again */
+
 /* Adds instructions that each lane issues, of a lane's weight. */
 static inline void kc__add_slots(struct kc_evaluation *e, double issues, double weight)
 {
 	double slots = issues * KC_WARP_LANES * weight;
 
 	e->tally->of[KC_TALLY_LANE_SLOTS] += slots;
-	if (weight < 1)
+	if (weight < 1 - ROUNDING)
 		e->tally->of[KC_TALLY_UNSURE_SLOTS] += slots;
 }
 
@@ -142,6 +144,8 @@ static inline struct kc_lanes *kc__slot(const struct kc_evaluation *e, uint32_t 
  * executes it. */
 void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight,
 		   double executed);
+/* That stands for the first byte of a variable in global memory: far from all others. */
+int64_t kc__variable_address(const struct kc_value *variable);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
 /* Sets the loop's variables as they are in the iteration of its counter. */
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);

@@ -177,6 +177,73 @@ static void add_axes(const struct kc_evaluation *e, const struct kc_reach *reach
 		shape->scattered *= apart;
 }
 
+/* --- at addresses that are not known */
+
+#define BASES_MAX 16u
+
+static const struct kc_cost_buffer *given_buffer(const struct kc_evaluation *e, const struct kc_value *param)
+{
+	for (uint32_t n = 0; n < e->launch->buffer_count; n++) {
+		const struct kc_cost_buffer *buffer = &e->launch->buffers[n];
+
+		if (buffer->param == param->source[0] && (int64_t)buffer->offset_bytes == param->constant)
+			return buffer;
+	}
+	return NULL;
+}
+
+/* Adds what the address is a sum or a choice of, so far as it may hold a pointer. 0: there is no room for it. */
+static int add_parts(const struct kc_formula *f, const struct kc_value *v, uint32_t *parts, uint32_t *count)
+{
+	uint32_t first = v->op == KC_OP_SELECT, end = v->op == KC_OP_SUB ? 1 : v->count, known = *count;
+	const uint32_t *from = v->source;
+
+	if (v->op == KC_OP_PHI) {
+		from = f->phi_sources + v->phi;
+		end = f->cfg.blocks[v->block].in_count;
+	} else if (v->op != KC_OP_ADD && v->op != KC_OP_SUB && v->op != KC_OP_SELECT && v->op != KC_OP_EXIT_VALUE) {
+		return 1;
+	}
+	for (uint32_t n = first; n < end; n++) {
+		uint32_t at = 0;
+
+		while (at < *count && parts[at] != from[n])
+			at++;
+		if (at == BASES_MAX)
+			return 0;
+		if (at == *count && f->values[from[n]].bits == 64)
+			parts[(*count)++] = from[n];
+	}
+	return *count >= known;
+}
+
+/* All of the one variable or buffer that the address lies in, as far as that is certain. 0: it is not known. */
+static int find_buffer(const struct kc_evaluation *e, uint32_t address, struct extent *extent)
+{
+	const struct kc_formula *f = e->f;
+	uint32_t parts[BASES_MAX] = {address}, count = 1, found = 0;
+
+	for (uint32_t n = 0; n < count; n++) {
+		const struct kc_value *v = &f->values[parts[n]];
+		const struct kc_cost_buffer *buffer;
+
+		if (v->op == KC_OP_POINTER) {
+			extent->first = (double)kc__variable_address(v);
+			extent->bytes = v->source[1];
+			found++;
+		} else if (v->op == KC_OP_PARAM && (buffer = given_buffer(e, v))) {
+			extent->first = (double)buffer->first;
+			extent->bytes = (double)buffer->bytes;
+			found++;
+		} else if (!add_parts(f, v, parts, &count)) {
+			return 0;
+		}
+	}
+	extent->end = extent->first + extent->bytes;
+	extent->sectors = whole_sectors(extent->bytes);
+	return found == 1;
+}
+
 /* 0: nothing was accessed. */
 static int find_extent(const struct kc_evaluation *e, const struct kc_event *event, uint32_t block, struct shape *shape,
 		       struct extent *extent)
@@ -193,6 +260,9 @@ static int find_extent(const struct kc_evaluation *e, const struct kc_event *eve
 	if (!mask)
 		return 0;
 	if ((e->at_launch && !e->f->values[base].surveyed) || mask & ~address->known) {
+		*extent = (struct extent){.bytes = 0};
+		if (find_buffer(e, base, extent))
+			return 1;
 		shape->scattered = INFINITY;
 		*extent = (struct extent){.bytes = INFINITY, .sectors = INFINITY, .scattered = 1};
 		return 1;
@@ -237,7 +307,7 @@ static void join(struct region *region, const struct extent *extent, const struc
 	all->bytes += repeated ? 0 : extent->bytes;
 	all->first = first;
 	all->end = end;
-	all->sectors = fmin(all->sectors, whole_sectors(end - first) + 1);
+	all->sectors = fmin(all->sectors, ceil(end / KC_SECTOR_BYTES) - floor(first / KC_SECTOR_BYTES));
 	all->bytes = fmin(all->bytes, end - first);
 }
 

@@ -31,7 +31,8 @@ enum kc_op {
 	KC_OP_PARAM_ADDRESS, /* source[0], constant: as above; its address */
 	KC_OP_SPECIAL,       /* constant: enum kc_ptx_special */
 	KC_OP_SHARED,        /* constant: address in shared memory */
-	KC_OP_POINTER,       /* constant: offset in a variable in global memory, whose address is not known */
+	KC_OP_POINTER,       /* constant: offset in a variable in global memory, whose address is not known;
+				source[0]: number of the variable, source[1]: its bytes */
 	KC_OP_UNKNOWN,       /* constant: enum kc_unknown_reason */
 	KC_OP_PHI,
 	KC_OP_EXIT_VALUE, /* source[0] as it was when the thread left its loop */

@@ -80,6 +80,14 @@ static int64_t shared_address(const struct kc__formula_reader *r, const struct k
 	return (int64_t)align_up(at, wanted->align_bytes);
 }
 
+static uint32_t variable_number(const struct kc__formula_reader *r, const struct kc_ptx_function *function,
+				const struct kc_ptx_variable *variable)
+{
+	if (variable >= r->module->variables && variable < r->module->variables + r->module->variable_count)
+		return (uint32_t)(variable - r->module->variables);
+	return r->module->variable_count + (uint32_t)(variable - function->locals);
+}
+
 static uint32_t symbol_value(struct kc__formula_reader *r, const struct kc_cfg_point *point,
 			     const struct kc_ptx_operand *operand)
 {
@@ -101,7 +109,13 @@ static uint32_t symbol_value(struct kc__formula_reader *r, const struct kc_cfg_p
 						      .bits = 64,
 						      .constant = shared_address(r, variable) + operand->value});
 	if (variable->space == KC_PTX_GLOBAL || variable->space == KC_PTX_CONST)
-		return kc__value(r, (struct kc_value){.op = KC_OP_POINTER, .bits = 64, .constant = operand->value});
+		return kc__value(
+		    r,
+		    (struct kc_value){.op = KC_OP_POINTER,
+				      .bits = 64,
+				      .source = {variable_number(r, function, variable),
+						 variable->bytes < UINT32_MAX ? (uint32_t)variable->bytes : UINT32_MAX},
+				      .constant = operand->value});
 	return unknown(r, point, KC_UNKNOWN_LOCAL_LOAD);
 }
 
