@@ -13,7 +13,7 @@ struct dividing {
 	uint8_t *sides;         /* by process: bits KC_OLD and KC_NEW: it launched kernels there */
 	uint32_t *seen;         /* by kernel: the process that was met first, plus 1; 0: none yet */
 	uint8_t *is_divided;    /* by kernel */
-	struct kc_intern pairs; /* of a kernel and a process: a number less 1 is the place in wholes */
+	struct kc_intern pairs; /* of a kernel and a process: a number less 1 is the place in parts */
 };
 
 static struct kc_measured_launch *launches_of(const struct kc_measured_run *run)
@@ -67,17 +67,18 @@ static size_t choose_kernels(struct dividing *d)
 static int part_of(struct dividing *d, uint32_t kernel, uint32_t process, uint32_t *out)
 {
 	const uint32_t key[] = {kernel, process};
-	uint32_t number = kc_intern(&d->pairs, 'k', key, sizeof(key)), *whole;
+	uint32_t number = kc_intern(&d->pairs, 'k', key, sizeof(key));
+	struct kc_diff_part *part;
 
 	if (!number)
 		return -ENOMEM;
 	*out = d->out->first + number - 1;
-	if (number <= d->out->wholes.count)
+	if (number <= d->out->parts.count)
 		return 0;
-	whole = kc__list_add(&d->out->wholes, sizeof(*whole));
-	if (!whole)
+	part = kc__list_add(&d->out->parts, sizeof(*part));
+	if (!part)
 		return -ENOMEM;
-	*whole = kernel;
+	*part = (struct kc_diff_part){kernel, process};
 	return kc_measured_kernel_on(d->names, kernel, process, out);
 }
 
@@ -116,11 +117,16 @@ static int copy_runs(const struct kc_diff_input inputs[KC_SIDES], struct kc_diff
 	return 0;
 }
 
-uint32_t kc_diff_whole(const struct kc_diff_by_process *by_process, uint32_t kernel)
+struct kc_diff_part kc_diff_part_of(const struct kc_diff_by_process *by_process, uint32_t kernel)
 {
-	const uint32_t *wholes = by_process->wholes.at;
+	const struct kc_diff_part *parts = by_process->parts.at;
 
-	return kernel < by_process->first ? kernel : wholes[kernel - by_process->first];
+	return kernel < by_process->first ? (struct kc_diff_part){kernel, 0} : parts[kernel - by_process->first];
+}
+
+int kc_diff_is_collective(const char *name)
+{
+	return strcasestr(name, "nccl") || strcasestr(name, "rccl");
 }
 
 int kc_diff_by_process(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
@@ -157,6 +163,6 @@ void kc_diff_by_process_free(struct kc_diff_by_process *by_process)
 	for (size_t r = 0; r < by_process->count; r++)
 		free(by_process->runs[r].launches.at);
 	free(by_process->runs);
-	free(by_process->wholes.at);
+	free(by_process->parts.at);
 	*by_process = (struct kc_diff_by_process){0};
 }

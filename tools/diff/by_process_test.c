@@ -3,27 +3,6 @@
 
 enum { PROCESSES = 4, LAUNCHES = 60 };
 
-/* The number of a process; new ones are named in their order: "rank 0", "rank 1", ... */
-static uint16_t rank(struct made *m, uint32_t number)
-{
-	while (m->names.processes.count <= number) {
-		char **name = kc__list_add(&m->names.processes, sizeof(*name));
-
-		assert_non_null(name);
-		assert_true(asprintf(name, "rank %zu", m->names.processes.count - 1) > 0);
-	}
-	return (uint16_t)(number + 1);
-}
-
-static struct kc_measured_launch *launch_on(struct made *m, int run, uint32_t number, const char *kernel, double ns)
-{
-	struct kc_measured_launch *l = launch(m, run, kernel, ns * (1 + 0.01 * normal()));
-
-	l->process = rank(m, number);
-	l->stream = 1 + number;
-	return l;
-}
-
 /* 60 launches of "k" on each of four processes, of 30 us times these factors. */
 static void launch_on_each(struct made *m, int run, const double factors[PROCESSES])
 {

@@ -358,7 +358,11 @@ static int measure(struct comparing *c, const struct kc_diff_input inputs[KC_SID
 	if (!c->out->kernels)
 		rc = -ENOMEM;
 	for (uint32_t i = 0; rc == 0 && i < c->out->count; i++)
-		c->out->kernels[i] = (struct kc_diff_kernel){.kernel = i, .replaced = KC_DIFF_NOWHERE};
+		c->out->kernels[i] = (struct kc_diff_kernel){
+		    .kernel = i,
+		    .whole = i,
+		    .replaced = KC_DIFF_NOWHERE,
+		    .is_collective = kc_diff_is_collective(kc_measured_kernel(c->names, i)->name)};
 	if (rc == 0)
 		rc = kc_diff_add_up(c->names, &c->units, c->out);
 	if (rc == 0)
@@ -383,44 +387,61 @@ static int judge(struct comparing *c)
 
 /* --- kernels on one process */
 
-/* Leaves the parts of kernels that did not change to be judged. */
-static void leave_out(struct kc_diff *parts, const struct kc_diff_by_process *by_process, const struct kc_diff *whole)
+/* Which kernels are shown by their parts: those of which one changed and the whole did not, or another part is far from
+ * any change. divided: by kernel, zeros. */
+static void divide(const struct comparing *parts, const struct kc_diff_by_process *by_process,
+		   const struct kc_diff *whole, uint8_t *divided)
 {
-	for (uint32_t i = 0; i < parts->count; i++)
-		if (i < by_process->first || whole->kernels[kc_diff_whole(by_process, i)].what != KC_DIFF_SAME)
-			parts->kernels[i].estimate.enough = 0;
+	enum { CHANGED = 1, STAYED = 2 };
+	const struct kc_diff *of = parts->out;
+
+	for (uint32_t i = by_process->first; i < of->count; i++) {
+		const struct kc_diff_kernel *part = of->kernels + i;
+
+		if (is_reported(part))
+			divided[part->whole] |= CHANGED;
+		else if (part->estimate.enough &&
+			 fabs(part->estimate.log_change) < margin_of(parts, &part->estimate) / 2)
+			divided[part->whole] |= STAYED;
+	}
+	for (uint32_t i = 0; i < by_process->first; i++)
+		divided[i] = divided[i] == (CHANGED | STAYED) ||
+			     (divided[i] == CHANGED && whole->kernels[i].what == KC_DIFF_SAME);
 }
 
-/* Puts parts in the place of the kernels that changed on a process. */
-static int take_parts(struct kc_diff *out, const struct kc_diff *parts, const struct kc_diff_by_process *by_process)
+/* Puts parts in the place of kernels. */
+static int take_parts(struct comparing *parts, const struct kc_diff_by_process *by_process, struct kc_diff *out)
 {
+	const struct kc_diff *of = parts->out;
 	const uint32_t first = by_process->first;
-	uint8_t *changed = calloc(first + 1, 1);
-	struct kc_diff_kernel *kernels = reallocarray(out->kernels, parts->count + 1, sizeof(*kernels));
+	uint8_t *divided = calloc(first + 1, 1);
+	struct kc_diff_kernel *kernels = reallocarray(out->kernels, of->count + 1, sizeof(*kernels));
 	struct kc_diff_shape *shapes =
-	    reallocarray(out->shapes, out->shape_count + parts->shape_count + 1, sizeof(*shapes));
+	    reallocarray(out->shapes, out->shape_count + of->shape_count + 1, sizeof(*shapes));
 
 	out->kernels = kernels ? kernels : out->kernels;
 	out->shapes = shapes ? shapes : out->shapes;
-	if (!changed || !kernels || !shapes) {
-		free(changed);
+	out->parts = calloc(of->count - first + 1, sizeof(*out->parts));
+	if (!divided || !kernels || !shapes || !out->parts) {
+		free(divided);
 		return -ENOMEM;
 	}
-	memcpy(shapes + out->shape_count, parts->shapes, parts->shape_count * sizeof(*shapes));
-	memcpy(kernels + first, parts->kernels + first, (parts->count - first) * sizeof(*kernels));
-	for (uint32_t i = first; i < parts->count; i++) {
-		kernels[i].first_shape += (uint32_t)out->shape_count;
-		changed[kc_diff_whole(by_process, i)] |= (uint8_t)is_reported(kernels + i);
-	}
+	divide(parts, by_process, out, divided);
+	out->part_count = of->count - first;
+	memcpy(out->parts, of->kernels + first, out->part_count * sizeof(*kernels));
+	memcpy(shapes + out->shape_count, of->shapes, of->shape_count * sizeof(*shapes));
+	for (size_t i = 0; i < out->part_count; i++)
+		out->parts[i].first_shape += (uint32_t)out->shape_count;
+	memcpy(kernels + first, out->parts, out->part_count * sizeof(*kernels));
 	out->count = out->compared = 0;
-	for (uint32_t i = 0; i < parts->count; i++) {
-		if (changed[kc_diff_whole(by_process, i)] != (i >= first))
+	for (uint32_t i = 0; i < of->count; i++) {
+		if (divided[kernels[i].whole] != (i >= first))
 			continue;
 		out->compared += kernels[i].estimate.enough != 0;
 		kernels[out->count++] = kernels[i];
 	}
-	out->shape_count += parts->shape_count;
-	free(changed);
+	out->shape_count += of->shape_count;
+	free(divided);
 	return 0;
 }
 
@@ -432,12 +453,20 @@ static int compare_parts(const struct comparing *whole, const struct kc_diff_by_
 	int rc = measure(&parts, by_process->inputs);
 
 	kc_diff_units_free(&parts.units);
-	if (rc == 0) {
-		leave_out(&of_parts, by_process, whole->out);
-		rc = judge(&parts);
+	for (uint32_t i = 0; rc == 0 && i < of_parts.count; i++) {
+		const struct kc_diff_part part = kc_diff_part_of(by_process, i);
+		struct kc_diff_kernel *kernel = of_parts.kernels + i;
+
+		kernel->whole = part.kernel;
+		kernel->process = part.process;
+		kernel->is_collective = whole->out->kernels[part.kernel].is_collective;
+		if (i < by_process->first || kernel->is_collective)
+			kernel->estimate.enough = 0;
 	}
 	if (rc == 0)
-		rc = take_parts(whole->out, &of_parts, by_process);
+		rc = judge(&parts);
+	if (rc == 0)
+		rc = take_parts(&parts, by_process, whole->out);
 	whole->out->on_processes = of_parts.compared;
 	kc_diff_free(&of_parts);
 	return rc;
@@ -452,14 +481,14 @@ int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input 
 
 	if (rc == 0 && !inputs[KC_OLD].baseline)
 		rc = kc_diff_by_process(names, inputs, &by_process);
-	if (by_process.wholes.count)
+	if (by_process.parts.count)
 		c.families = 2;
 	if (rc == 0)
 		rc = judge(&c);
 	if (rc == 0 && !inputs[KC_OLD].baseline)
 		rc = kc_diff_replaced(names, &c.units, out);
 	kc_diff_units_free(&c.units);
-	if (rc == 0 && by_process.wholes.count)
+	if (rc == 0 && by_process.parts.count)
 		rc = compare_parts(&c, &by_process);
 	if (rc == 0) {
 		sum_up(out);
@@ -472,6 +501,7 @@ int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input 
 void kc_diff_free(struct kc_diff *diff)
 {
 	free(diff->kernels);
+	free(diff->parts);
 	free(diff->shapes);
 	*diff = (struct kc_diff){0};
 }

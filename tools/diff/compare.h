@@ -9,10 +9,10 @@
  * changed. A kernel's p is that of all its launches together, or that of its
  * launch shapes (Simes, 1986), the smaller one, times two.
  *
- * A kernel that did not change and ran on several processes is compared again on
- * each of them, as kernels of their own (by_process.h), which stay in its place where
- * one of them changed. Half of the false discoveries may then be kernels, half kernels
- * on one process. A baseline knows no processes.
+ * A kernel that ran on several processes is compared again on each of them, as
+ * kernels of their own (by_process.h), which stay in its place where one of them
+ * changed and the whole did not, or another one did not. Half of the false discoveries may then be kernels, half
+ * kernels on one process. A baseline knows no processes.
  *
  * The difference between the two sides is the sum of what struct kc_diff_sums names.
  */
@@ -68,6 +68,8 @@ struct kc_diff_kernel {
 	uint32_t
 	    replaced; /* new, gone: the kernel that came in its place, or that it came in place of; KC_DIFF_NOWHERE */
 	uint32_t first_shape, shapes; /* of kc_diff.shapes */
+	int is_collective;            /* kc_diff_is_collective() */
+	uint32_t whole, process;      /* of a kernel on one process: the kernel, the process; else itself and 0 */
 };
 
 struct kc_diff_sums { /* ns; NEW less OLD. difference = all others together */
@@ -82,6 +84,8 @@ struct kc_diff_sums { /* ns; NEW less OLD. difference = all others together */
 struct kc_diff {
 	struct kc_diff_kernel *kernels; /* by time lost, most first: slower, faster; then all others by time */
 	size_t count;
+	struct kc_diff_kernel *parts; /* of each kernel that several processes launched, on each of them */
+	size_t part_count;
 	struct kc_diff_shape *shapes;
 	size_t shape_count;
 	size_t compared;     /* kernels */

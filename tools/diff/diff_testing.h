@@ -100,6 +100,29 @@ static inline double normal(void)
 	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
 }
 
+/* The number of a process; new ones are named in their order: "rank 0", "rank 1", ... */
+static inline uint16_t rank(struct made *m, uint32_t number)
+{
+	while (m->names.processes.count <= number) {
+		char **name = kc__list_add(&m->names.processes, sizeof(*name));
+
+		assert_non_null(name);
+		assert_true(asprintf(name, "rank %zu", m->names.processes.count - 1) > 0);
+	}
+	return (uint16_t)(number + 1);
+}
+
+/* Within some 1 % of ns. */
+static inline struct kc_measured_launch *launch_on(struct made *m, int run, uint32_t number, const char *kernel,
+						   double ns)
+{
+	struct kc_measured_launch *l = launch(m, run, kernel, ns * (1 + 0.01 * normal()));
+
+	l->process = rank(m, number);
+	l->stream = 1 + number;
+	return l;
+}
+
 /* The first `olds` runs against the next one. */
 static inline void compare_limits(struct made *m, size_t olds, const struct kc_diff_limits *limits, struct kc_diff *out)
 {

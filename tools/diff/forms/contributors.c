@@ -1,4 +1,5 @@
 #include "contributors.h"
+#include "processes_changed.h"
 #include "tools/output/format.h"
 
 #include <errno.h>
@@ -7,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTED 0.1 /* share of a contributor from which on a reason is told beside the first */
-#define NAME 80u  /* columns of a kernel's name in a note */
+#define NOTED 0.1       /* share of a contributor from which on a reason is told beside the first */
+#define WAITED_MOST 1.2 /* of what a process became slower, the others wait no more */
+#define NAME 80u        /* columns of a kernel's name in a note */
 
 #define AT(member) offsetof(struct kc_diff_contributor, member)
 #define FIELD(key, head, unit, member)                                                                                 \
@@ -28,6 +30,7 @@ static const struct kc_field fields[] = {
     FIELD("name", "kernel", NAME, name),
     FIELD(NULL, NULL, NOTE, note),
     FIELD("replaced", NULL, TEXT, replaced),
+    FIELD("process", NULL, TEXT, process),
     FIELD("duration_ns", NULL, NS, duration_ns),
     FIELD("launches_ns", NULL, NS, count_ns),
     FIELD("sizes_ns", NULL, NS, sizes_ns),
@@ -73,19 +76,30 @@ static enum reason main_reason(const struct kc_diff_contributor *c)
 	return main;
 }
 
-/* All but what is text of the program's own. */
+/* Of what makes most of it. few: too few launches could be compared. */
+static void find_reason(struct kc_diff_contributor *c, int few)
+{
+	enum reason main = main_reason(c);
+
+	c->why = reasons[main].why[c->ns < 0];
+	c->words = reasons[main].words[c->ns < 0];
+	if (main == REST && few)
+		c->why = "too_few", c->words = "too few to tell";
+}
+
+/* Without what is shown of it: describe(). */
 static void make(const struct kc_measured_names *names, const struct kc_diff_kernel *kernel,
 		 struct kc_diff_contributor *out)
 {
-	enum reason main;
-
 	*out = (struct kc_diff_contributor){
 	    .name = kc_measured_kernel(names, kernel->kernel)->name,
+	    .process = kernel->process ? ((char *const *)names->processes.at)[kernel->process - 1] : NULL,
+	    .kernels = 1,
 	    .ns = kernel->total_ns[KC_NEW] - kernel->total_ns[KC_OLD],
 	    .launches = {kernel->launches[KC_OLD], kernel->launches[KC_NEW]},
 	    .total_ns = {kernel->total_ns[KC_OLD], kernel->total_ns[KC_NEW]},
-	    .why = "new",
 	};
+	out->weight = fabs(out->ns);
 	out->words = out->why = kernel->what == KC_DIFF_NEW ? "new" : "gone";
 	if (kernel->what == KC_DIFF_NEW || kernel->what == KC_DIFF_GONE)
 		return;
@@ -96,11 +110,24 @@ static void make(const struct kc_measured_names *names, const struct kc_diff_ker
 	out->positions_ns = kernel->mix_ns - kernel->count_ns - kernel->sizes_ns;
 	out->overlap_ns = kernel->company_ns;
 	out->rest_ns = out->ns - out->duration_ns - kernel->mix_ns - kernel->company_ns;
-	main = main_reason(out);
-	out->why = reasons[main].why[out->ns < 0];
-	out->words = reasons[main].words[out->ns < 0];
-	if (main == REST && kernel->what == KC_DIFF_FEW)
-		out->why = "too_few", out->words = "too few to tell";
+	find_reason(out, kernel->what == KC_DIFF_FEW);
+}
+
+static void add(struct kc_diff_contributor *to, const struct kc_diff_contributor *from)
+{
+	for (int side = 0; side < KC_SIDES; side++) {
+		to->launches[side] += from->launches[side];
+		to->total_ns[side] += from->total_ns[side];
+	}
+	to->ns += from->ns;
+	to->weight = fabs(to->ns);
+	to->kernels += from->kernels;
+	to->duration_ns += from->duration_ns;
+	to->count_ns += from->count_ns;
+	to->sizes_ns += from->sizes_ns;
+	to->positions_ns += from->positions_ns;
+	to->overlap_ns += from->overlap_ns;
+	to->rest_ns += from->rest_ns;
 }
 
 /* The gone kernel becomes a part of the one that came in its place. */
@@ -111,6 +138,7 @@ static void take_place(const struct kc_measured_names *names, const struct kc_di
 	new->launches[KC_OLD] = gone->launches[KC_OLD];
 	new->total_ns[KC_OLD] = gone->total_ns[KC_OLD];
 	new->ns -= gone->total_ns[KC_OLD];
+	new->weight = fabs(new->ns);
 	new->why = new->words = "replaced";
 }
 
@@ -127,8 +155,10 @@ static int by_part(const void *a, const void *b)
 {
 	const struct kc_diff_contributor *x = a, *y = b;
 
-	if (fabs(x->ns) != fabs(y->ns))
-		return fabs(x->ns) > fabs(y->ns) ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->is_wait != y->is_wait)
+		return x->is_wait - y->is_wait;
 	return strcmp(x->name, y->name);
 }
 
@@ -169,48 +199,202 @@ static void describe(struct kc_diff_contributor *c)
 	snprintf(c->texts[0], sizeof(c->texts[0]), strcmp(old, new) ? "%s → %s" : "%s", old, new);
 	c->shown_launches = c->texts[0];
 	note_reasons(c);
-	if (c->replaced) {
+	if (c->replaced)
 		snprintf(c->texts[1], sizeof(c->texts[1]), "in place of %s",
 			 kc_shorten_middle(c->replaced, NAME, name, sizeof(name)));
+	else if (c->is_wait)
+		snprintf(c->texts[1], sizeof(c->texts[1]), "of others, for %s", c->process);
+	else if (c->change)
+		snprintf(c->texts[1], sizeof(c->texts[1]), "%s for each launch, and not on the others",
+			 kc_format_signed_percent(c->change, old));
+	if (c->replaced || c->is_wait || c->change)
 		c->note = c->texts[1];
+	if (c->change) {
+		snprintf(c->texts[2], sizeof(c->texts[2]), "%zu kernels on %s", c->kernels, c->process);
+		c->name = c->texts[2];
 	}
+}
+
+/* --- kernel by kernel */
+
+struct building {
+	const struct kc_measured_names *names;
+	const struct kc_diff *diff;
+	const struct kc_diff_limits *limits;
+	struct kc_diff_process *processes; /* by their numbers, as the next two */
+	double *may_wait;                  /* what it may have waited for the latest process, at most */
+	struct kc_diff_contributor *rows;  /* of those that changed as a whole: all its kernels */
+	uint32_t latest;                   /* the process that became slower, so that others wait; 0: none */
+	struct kc_diff_contributors *out;
+};
+
+static void put(struct building *b, const struct kc_diff_contributor *c)
+{
+	if (!is_small(c, b->diff, b->limits)) {
+		b->out->at[b->out->count++] = *c;
+		return;
+	}
+	b->out->others++;
+	b->out->rest.ns += c->ns;
+	for (int side = 0; side < KC_SIDES; side++)
+		b->out->rest.total_ns[side] += c->total_ns[side];
+}
+
+/* The process that changed as a whole, or the one of the kernel, that lost most. */
+static void find_latest(struct building *b)
+{
+	double most = 0;
+
+	for (uint32_t p = 1; p <= b->names->processes.count; p++)
+		if (b->processes[p].is_changed && b->processes[p].ns > most) {
+			most = b->processes[p].ns;
+			b->latest = p;
+		}
+	for (size_t i = 0; !most && i < b->diff->count; i++)
+		if (b->diff->kernels[i].what == KC_DIFF_SLOWER && b->diff->kernels[i].process &&
+		    !b->diff->kernels[i].is_collective)
+			most = b->processes[b->latest = b->diff->kernels[i].process].ns;
+	for (uint32_t p = 0; b->latest && p <= b->names->processes.count; p++)
+		b->may_wait[p] = WAITED_MOST * (b->processes[b->latest].ns - b->processes[p].ns);
+}
+
+/* Where a part of a kernel belongs: to its process, to what others waited for, or, NULL, to the kernel. */
+static struct kc_diff_contributor *place_of(struct building *b, const struct kc_diff_kernel *part,
+					    struct kc_diff_contributor *waits)
+{
+	double ns = part->total_ns[KC_NEW] - part->total_ns[KC_OLD];
+
+	if (!part->is_collective)
+		return b->processes[part->process].is_changed ? b->rows + part->process : NULL;
+	if (!b->latest || part->process == b->latest || ns <= 0 || ns > b->may_wait[part->process])
+		return NULL;
+	b->may_wait[part->process] -= ns;
+	return waits;
+}
+
+static void put_kernel(struct building *b, const struct kc_diff_kernel *kernel)
+{
+	struct kc_diff_contributor waits = {.kernels = 0}, left = waits, part;
+	int moved = 0;
+
+	for (size_t i = 0; i < b->diff->part_count; i++) {
+		const struct kc_diff_kernel *of = b->diff->parts + i;
+		struct kc_diff_contributor *place;
+
+		if (of->whole != kernel->whole || (kernel->process && of->process != kernel->process))
+			continue;
+		make(b->names, of, &part);
+		place = place_of(b, of, &waits);
+		moved |= place != NULL;
+		add(place ? place : &left, &part);
+	}
+	make(b->names, kernel, &part);
+	if (waits.kernels) {
+		waits.name = part.name;
+		waits.why = waits.words = "waiting";
+		waits.is_wait = 1;
+		b->out->at[b->out->count++] = waits;
+	}
+	if (!moved) {
+		put(b, &part);
+	} else if (left.kernels) {
+		left.name = part.name;
+		find_reason(&left, 0);
+		put(b, &left);
+	}
+}
+
+static void put_processes(struct building *b)
+{
+	for (uint32_t p = 1; p <= b->names->processes.count; p++) {
+		struct kc_diff_contributor *row = b->rows + p;
+
+		if (!row->kernels)
+			continue;
+		row->name = row->process = ((char *const *)b->names->processes.at)[p - 1];
+		row->change = expm1(b->processes[p].log_change);
+		row->why = row->ns < 0 ? "faster_process" : "slower_process";
+		row->words = row->ns < 0 ? "all faster" : "all slower";
+		b->out->at[b->out->count++] = *row;
+	}
+}
+
+/* What others waited for goes with the first line of what they waited for. */
+static void join_waits(struct building *b)
+{
+	const char *latest = b->latest ? ((char *const *)b->names->processes.at)[b->latest - 1] : NULL;
+	struct kc_diff_contributor *first = NULL;
+	double waited = 0;
+
+	for (size_t i = 0; latest && i < b->out->count; i++) {
+		struct kc_diff_contributor *c = b->out->at + i;
+
+		if (c->is_wait)
+			waited += c->ns;
+		else if (c->process && !strcmp(c->process, latest) && c->ns > 0 && (!first || c->ns > first->ns))
+			first = c;
+	}
+	if (first)
+		first->weight += waited;
+	for (size_t i = 0; first && i < b->out->count; i++)
+		if (b->out->at[i].is_wait) {
+			b->out->at[i].weight = first->weight;
+			b->out->at[i].process = latest;
+		}
+}
+
+static void build(struct building *b)
+{
+	const struct kc_diff *diff = b->diff;
+
+	find_latest(b);
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct kc_diff_kernel *kernel = diff->kernels + i, *gone = NULL;
+		struct kc_diff_contributor c;
+
+		if (kernel->replaced == KC_DIFF_NOWHERE) {
+			put_kernel(b, kernel);
+			continue;
+		}
+		for (size_t k = 0; k < diff->count; k++)
+			if (diff->kernels[k].kernel == kernel->replaced)
+				gone = diff->kernels + k;
+		if (kernel->what == KC_DIFF_GONE && gone)
+			continue;
+		make(b->names, kernel, &c);
+		if (gone)
+			take_place(b->names, gone, &c);
+		put(b, &c);
+	}
+	put_processes(b);
+	join_waits(b);
+	qsort(b->out->at, b->out->count, sizeof(*b->out->at), by_part);
+	for (size_t i = 0; i < b->out->count; i++)
+		describe(b->out->at + i);
 }
 
 int kc_diff_contributors(const struct kc_measured_names *names, const struct kc_diff *diff,
 			 const struct kc_diff_limits *limits, struct kc_diff_contributors *out)
 {
-	const struct kc_diff_kernel **by_number = calloc(names->kernels.count + 1, sizeof(*by_number));
+	size_t processes = names->processes.count + 1;
+	struct building b = {
+	    .names = names,
+	    .diff = diff,
+	    .limits = limits,
+	    .processes = kc_diff_processes(names, diff, limits),
+	    .may_wait = calloc(processes, sizeof(*b.may_wait)),
+	    .rows = calloc(processes, sizeof(*b.rows)),
+	    .out = out,
+	};
 
-	*out = (struct kc_diff_contributors){.at = calloc(diff->count + 2, sizeof(*out->at))};
-	if (!out->at || !by_number) {
-		free(by_number);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < diff->count; i++)
-		by_number[diff->kernels[i].kernel] = diff->kernels + i;
-	for (size_t i = 0; i < diff->count; i++) {
-		const struct kc_diff_kernel *kernel = diff->kernels + i;
-		struct kc_diff_contributor *c = out->at + out->count;
-
-		if (kernel->what == KC_DIFF_GONE && kernel->replaced != KC_DIFF_NOWHERE)
-			continue;
-		make(names, kernel, c);
-		if (kernel->replaced != KC_DIFF_NOWHERE)
-			take_place(names, by_number[kernel->replaced], c);
-		if (!is_small(c, diff, limits)) {
-			out->count++;
-			continue;
-		}
-		out->others++;
-		out->rest.ns += c->ns;
-		for (int side = 0; side < KC_SIDES; side++)
-			out->rest.total_ns[side] += c->total_ns[side];
-	}
-	free(by_number);
-	qsort(out->at, out->count, sizeof(*out->at), by_part);
-	for (size_t i = 0; i < out->count; i++)
-		describe(out->at + i);
-	return 0;
+	/* A kernel has two lines at most; two more are made where they are cut. */
+	*out = (struct kc_diff_contributors){.at = calloc(2 * diff->count + processes + 2, sizeof(*out->at))};
+	if (b.processes && b.may_wait && b.rows && out->at)
+		build(&b);
+	free(b.rows);
+	free(b.may_wait);
+	free(b.processes);
+	return b.processes && b.may_wait && b.rows && out->at ? 0 : -ENOMEM;
 }
 
 /* Adds the kernels from `first` on up in one row at its place. */

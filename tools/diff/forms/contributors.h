@@ -1,7 +1,9 @@
 /*
  * The difference between two sides, kernel by kernel: each nanosecond of it
  * belongs to one contributor, or to what is left, and the largest is the first.
- * A new kernel that came in place of a gone one is one contributor with it.
+ * A new kernel that came in place of a gone one is one contributor with it, and so
+ * are all kernels of a process that changed as a whole (processes_changed.h). What
+ * the other processes then wait longer in collectives follows it.
  */
 #ifndef KC_DIFF_CONTRIBUTORS_H
 #define KC_DIFF_CONTRIBUTORS_H
@@ -25,8 +27,13 @@ struct kc_diff_contributor {
 	double positions_ns;  /* after other kernels */
 	double overlap_ns;    /* overlapped more or less often */
 	double rest_ns;       /* below the limits, chance, outliers; too few launches to be compared */
+	const char *process;  /* whose kernel it is, or for whom others waited; NULL: of all */
+	size_t kernels;
+	double change; /* of all kernels of a process, 0.1 for 10 % slower; 0: of one kernel */
+	double weight; /* by which it is listed: |ns|, and what others waited for it */
+	int is_wait;
 	const char *words, *shown_launches, *note;
-	char texts[2][512]; /* of the last two, or of the name */
+	char texts[3][512]; /* of the last two and the name */
 };
 
 struct kc_diff_contributors {

@@ -181,6 +181,79 @@ static void rows_that_are_cut_are_one_row(void **state)
 	done(&m, &d, &c);
 }
 
+enum { RANKS = 4, ROUNDS = 40 };
+
+/* Three kernels of 20, 40 and 60 us on each of four ranks, times the rank's factor, and an all-reduce after them: 10
+ * us, and what the rank waits for the slowest. */
+static void rounds_of_ranks(struct made *m, int run, const double factors[RANKS])
+{
+	static const char *const kernels[] = {"a", "b", "c"};
+	double most = 0;
+
+	for (int r = 0; r < RANKS; r++)
+		most = fmax(most, factors[r]);
+	for (uint32_t r = 0; r < RANKS; r++)
+		for (int i = 0; i < ROUNDS; i++) {
+			for (int k = 0; k < 3; k++)
+				launch_on(m, run, r, kernels[k], 20000 * (k + 1) * factors[r]);
+			launch_on(m, run, r, "ncclAllReduce", 10000 + 120000 * (most - factors[r]));
+		}
+}
+
+/* Rank 2 takes 1.25 times as long: 30 us a round, 1.2 ms, as long as each of the three others waits. */
+static void a_slow_rank_is_one_and_those_who_wait_follow(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	rounds_of_ranks(&m, 0, (const double[]){1, 1, 1, 1});
+	rounds_of_ranks(&m, 1, (const double[]){1, 1, 1.25, 1});
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 2);
+	check(&c, 0, "3 kernels on rank 2", "slower_process", ROUNDS * 30000, 40000);
+	assert_true(near(c.at[0].change, 0.25, 0.01));
+	check(&c, 1, "ncclAllReduce", "waiting", 3 * ROUNDS * 30000, 60000);
+	assert_string_equal(c.at[1].process, "rank 2");
+	assert_string_equal(c.at[1].note, "of others, for rank 2");
+	assert_int_equal(kernel_named(&m, &d, "a on rank 2")->what, KC_DIFF_SLOWER);
+	done(&m, &d, &c);
+}
+
+/* All ranks became slower: kernels did, no rank. */
+static void ranks_that_change_alike_are_none(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	rounds_of_ranks(&m, 0, (const double[]){1, 1, 1, 1});
+	rounds_of_ranks(&m, 1, (const double[]){1.25, 1.25, 1.25, 1.25});
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 3);
+	check(&c, 0, "c", "slower", RANKS * ROUNDS * 15000, 60000);
+	check(&c, 2, "a", "slower", RANKS * ROUNDS * 5000, 30000);
+	done(&m, &d, &c);
+}
+
+/* A rank that was slow before is slow now: nothing changed. */
+static void a_rank_that_stays_slow_is_none(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		rounds_of_ranks(&m, run, (const double[]){1, 1, 1.25, 1});
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 0);
+	assert_int_equal(reported(&d), 0);
+	done(&m, &d, &c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +263,9 @@ int main(void)
 	    cmocka_unit_test(reasons_that_cancel_are_told),
 	    cmocka_unit_test(what_cannot_be_told_is_named_where_it_is_much),
 	    cmocka_unit_test(rows_that_are_cut_are_one_row),
+	    cmocka_unit_test(a_slow_rank_is_one_and_those_who_wait_follow),
+	    cmocka_unit_test(ranks_that_change_alike_are_none),
+	    cmocka_unit_test(a_rank_that_stays_slow_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,10 +24,13 @@ static void cut(json_t *list, size_t most)
 static int clean_names(const struct kc__html *page, struct kc_measured_names *names)
 {
 	struct kc_measured_kernel *kernels = names->kernels.at;
+	char **processes = names->processes.at;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < names->kernels.count; i++)
 		rc = kc__html_name(page, &kernels[i].name);
+	for (size_t i = 0; rc == 0 && i < names->processes.count; i++)
+		rc = kc__html_name(page, processes + i);
 	return rc;
 }
 

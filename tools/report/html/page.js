@@ -254,7 +254,8 @@ function changesTable(diff) {
 const DIFF_WHYS = {
 	slower: 'slower', faster: 'faster', more_launches: 'launched more often', fewer_launches: 'launched less often', other_sizes: 'other sizes',
 	other_positions: 'after other kernels', overlap: 'overlapped more or less often', new: 'new', gone: 'gone', replaced: 'in place of another',
-	too_few: 'too few launches to tell', unclear: 'may be chance',
+	too_few: 'too few launches to tell', unclear: 'may be chance', slower_process: 'all kernels of a process slower',
+	faster_process: 'all kernels of a process faster', waiting: 'others wait for a process',
 };
 
 /* Rows that add up to the difference. */
@@ -270,7 +271,8 @@ function contributorsTable(diff) {
 		{title: 'why', text: true, value: row => DIFF_WHYS[row.why] || row.why},
 		{title: 'launches before', value: row => row.old_launches, show: showCount}, {title: 'now', value: row => row.new_launches, show: showCount},
 		{title: 'time before', value: row => row.old_total_ns, show: showTime}, {title: 'now', value: row => row.new_total_ns, show: showTime},
-		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''}], rows.concat(rest),
+		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''},
+		{title: 'process', text: true, value: row => row.process, show: name => name || ''}], rows.concat(rest),
 	'What makes the difference, the largest part first; it is all of them together');
 }
 
