@@ -85,7 +85,7 @@ FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_
 
 # Rooms and files of predictor and store that run inside applications, without the room AFTER. Everything else of them
 # runs afterwards, and is in an archive that libkerncast.so is not linked from.
-INSIDE    := $(addprefix predictor/,engine graph code concurrency device experience math prior solo papers/bsp papers/leftover papers/roofline) \
+INSIDE    := $(addprefix predictor/,engine graph learned code concurrency device experience math prior solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal past)
 AFTER     := store/database/upkeep/%
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))

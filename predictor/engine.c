@@ -56,14 +56,16 @@ static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
 	kc_published_write(&learned->published, &none);
 }
 
-/* What was learned in an earlier run is believed from the first launch on. */
+/* What was believed in an earlier run is believed from the first launch on. */
 static void recall_level(struct kc_learned *learned, struct kc_lambda *parent)
 {
+	const struct kc_belief *last = &learned->last;
+
 	learned->lambda.parent = parent;
-	learned->last = (struct kc_belief){0};
 	learned->published = (struct kc_published){0};
-	if (learned->lambda.count)
-		believe(learned, 0);
+	learned->last =
+	    last->count ? kc_belief_of(last->log_lambda, last->half_width, last->count, 0) : (struct kc_belief){0};
+	kc_published_write(&learned->published, &learned->last);
 }
 
 static struct kc_cells *cells_of(const struct kc_engine *engine)
@@ -243,6 +245,12 @@ void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, con
 	believe(learned, 0);
 }
 
+static int is_in_units_of(const struct kc_work *work, const struct kc_work *other)
+{
+	return work->counted == other->counted && !(work->unit_ns < other->unit_ns) &&
+	       !(work->unit_ns > other->unit_ns);
+}
+
 void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc_variant_learned *from,
 			      const struct kc_work *from_work)
 {
@@ -253,6 +261,8 @@ void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc
 	variant->learned.level.lambda.parent = parent;
 	kc_lambda_copy(&variant->learned.level.lambda, &variant->work, &from->level.lambda, from_work);
 	recall_level(&variant->learned.level, parent);
+	if (variant->learned.level.lambda.count && !is_in_units_of(&variant->work, from_work))
+		believe(&variant->learned.level, 0);
 	if (variant->work.counted && !from_work->counted && count_of(&variant->learned.solos))
 		kc_engine_learn_known(variant);
 }

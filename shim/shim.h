@@ -158,6 +158,7 @@ struct kc__variant {
 	uint32_t unpredictable; /* enum kc_unpredictable */
 	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
 	struct kc_shape dims;
+	uint64_t launch_name; /* kc_launch_name(), with its arguments */
 	struct kc_engine_variant engine;
 	struct kc__early *early;       /* first launch, made before the code was read */
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */

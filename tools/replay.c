@@ -347,6 +347,16 @@ static void print_incomplete(const struct kc_replay *replay)
 		       kc_format_count(replay->incomplete, launches));
 }
 
+static void print_past(const struct kc_replay *replay)
+{
+	char launches[KC_FORMAT_BYTES];
+
+	if (replay->without_past)
+		printf("%s launches are of processes that began with what an earlier run had learned, which is not in "
+		       "the database any more, so these are not the predictions that the run made\n",
+		       kc_format_count(replay->without_past, launches));
+}
+
 static void print_prior(const struct kc_replay *replay, const char *prior)
 {
 	char launches[KC_FORMAT_BYTES];
@@ -415,6 +425,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_known(replay, &request->delay);
 	print_chosen(replay);
 	print_incomplete(replay);
+	print_past(replay);
 	print_prior(replay, request->prior);
 	print_without(request->without);
 	print_assumed(replay, request->device != NULL);

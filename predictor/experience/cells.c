@@ -1,24 +1,18 @@
-#include "cells.h"
+#include "cells_table.h"
 
 #include "predictor/math/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BUCKETS (1u << 15)
-#define WAYS 4u
-
 /* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
 #define LEAST_ERROR 0.003f           /* no estimate is trusted to be better */
-#define LARGEST_ERROR 4.0f           /* of one measurement */
 #define ERROR_MEMORY 30.0f           /* measurements */
 #define STEP 0.3f                    /* step of a running quantile, as a share of its own error */
 #define LEAST_STEP_ERROR 0.002f      /* smaller errors do not shorten the step further */
 #define FIRST_ERROR 0.1f             /* of a cell's second measurement, while none of its kind has been seen */
 #define NEW_SHARE 0.5f               /* of the mean error seen there: new cells are trusted more */
-#define NEW_MEMORY 200.0f            /* measurements */
 #define NEW_PRIOR_COUNT 10.0f        /* measurements that FIRST_ERROR is worth */
-#define LARGEST_NEW_ERROR 1.0f       /* of one of them */
 #define FIRST_ESTIMATOR_ERROR 0.05f  /* of each estimator, before any was measured */
 #define LEAST_ESTIMATOR_ERROR 0.01f  /* smaller differences do not tell estimators apart */
 #define ESTIMATOR_MEMORY 30.0f       /* measurements */
@@ -31,65 +25,7 @@
 #define START_WEIGHT                                                                                                   \
 	(KC_ESTIMATORS / ((START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR) * (START_ERROR + LEAST_ERROR)))
 
-/* Measurements of the whole table that a cell is kept for, for each measurement of its own. */
-#define KEPT_BY_ONE 16384u
-#define KEPT_BY_MOST 64u /* measurements */
-
 #define COUNT_MAX UINT16_MAX
-
-/* The kinds of new cells are those of contexts, and the start of a history, where no error is expected until one is
- * seen. */
-#define NEW_START KC_CONTEXT_KINDS
-#define NEW_KINDS (KC_CONTEXT_KINDS + 1)
-
-struct cell {
-	float value[KC_ESTIMATORS]; /* log time */
-	float error[KC_ESTIMATORS];
-	uint32_t used; /* clock of the table when it last learned */
-	uint16_t count;
-};
-
-struct kc_cells {
-	uint64_t words[BUCKETS][WAYS]; /* value, weight and name: what launching threads read */
-	struct cell cells[BUCKETS][WAYS];
-	float new_error[NEW_KINDS];
-	float new_count[NEW_KINDS];
-	uint32_t clock; /* measurements learned so far */
-};
-
-/* A word: bits 32 to 63 the value, a float; 16 to 31 the upper half of the weight, a float; 0 to 15 the name, which
- * tells the cells of a bucket apart. */
-
-static float as_float(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint32_t as_bits(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static uint64_t pack(float value, float weight, uint16_t name)
-{
-	return (uint64_t)as_bits(value) << 32 | (as_bits(weight) & 0xffff0000u) | name;
-}
-
-static float value_of(uint64_t word)
-{
-	return as_float((uint32_t)(word >> 32));
-}
-
-static float weight_of(uint64_t word)
-{
-	return as_float((uint32_t)word & 0xffff0000u);
-}
 
 struct slot {
 	uint32_t bucket;
@@ -277,15 +213,6 @@ static void move_quantile(struct cell *cell, enum kc_estimator which, float log_
 	cell->value[which] += kc__greater(kc__lesser(away, up * step), -down * step);
 }
 
-static void begin(struct cell *cell, float log_ns, float error)
-{
-	for (uint32_t i = 0; i < KC_ESTIMATORS; i++) {
-		cell->value[i] = log_ns;
-		cell->error[i] = error;
-	}
-	cell->count = 1;
-}
-
 static void refine(struct cell *cell, float log_ns, float errors[KC_ESTIMATORS])
 {
 	float gain = kc__greater(1 / ERROR_MEMORY, 1 / (float)(cell->count + 1));
@@ -331,23 +258,12 @@ static float weigh(const struct cell *cell, const float weights_of_estimators[KC
 	return total;
 }
 
-/* How long it is worth keeping, on the table's clock. */
-static uint32_t kept_until(const struct kc_cells *cells, const struct cell *cell)
-{
-	uint32_t idle = cells->clock - cell->used, most = KEPT_BY_MOST;
-	uint32_t kept = (cell->count < most ? cell->count : most) * KEPT_BY_ONE;
-
-	if (!idle) /* another cell of this launch */
-		return UINT32_MAX;
-	return kept > idle ? kept - idle : 0;
-}
-
 static uint32_t least_useful(const struct kc_cells *cells, const struct cell *bucket)
 {
 	uint32_t least = 0;
 
 	for (uint32_t way = 1; way < WAYS; way++) {
-		if (kept_until(cells, &bucket[way]) < kept_until(cells, &bucket[least]))
+		if (kc__cell_kept_until(cells, &bucket[way]) < kc__cell_kept_until(cells, &bucket[least]))
 			least = way;
 	}
 	return least;
@@ -420,7 +336,7 @@ static void learn_cell(struct kc_cells *cells, const struct found *found, uint32
 	if (cell->count)
 		refine(cell, log_ns, errors);
 	else
-		begin(cell, log_ns, NEW_SHARE * cells->new_error[kind_of_new_cell]);
+		kc__cell_begin(cell, log_ns, NEW_SHARE * cells->new_error[kind_of_new_cell]);
 	weight = weigh(cell, weights_of_estimators, &value);
 	__atomic_store_n(found->word, pack(value, weight, found->slot.name), __ATOMIC_RELAXED);
 }
@@ -440,6 +356,7 @@ void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, co
 	estimator_weights(estimators, weights);
 	for (uint32_t kind = 0; kind < cell_set.kinds; kind++) {
 		load_cell(&cell_set, kind, found[kind].cell->count ? *found[kind].word : 0);
+		found[kind].cell->at_start |= (uint16_t)kc_context_is_start(context);
 		learn_cell(cells, &found[kind], kind_of_new_cell(context, kind), measured_log_ns, weights,
 			   errors[kind]);
 	}

@@ -1,5 +1,6 @@
 #include "cells.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -379,6 +380,60 @@ static void one_miss_after_many_hits(void **state)
 	free(f.cells);
 }
 
+/* Every cell is in the place where it was, whether it was met once or often, and so is what is expected of new ones. */
+static void what_is_saved_is_loaded(void **state)
+{
+	uint8_t *saved = malloc(kc_cells_saved_most());
+	struct fixture f, again;
+	size_t bytes;
+
+	(void)state;
+	begin(&f);
+	begin(&again);
+	for (uint64_t i = 0; i < 5000; i++)
+		learn(&f, 1 + i % 300, context_of(i % 1700), 1000 + (double)(i * i % 701));
+	bytes = kc_cells_save(f.cells, saved);
+	assert_int_equal(kc_cells_load(again.cells, saved, bytes), 0);
+	assert_memory_equal(again.cells, f.cells, kc_cells_bytes());
+	assert_in_range(bytes, 5000, 5000 * 7 * 48);
+	free(saved);
+	free(f.cells);
+	free(again.cells);
+}
+
+static void what_was_not_saved_is_refused(void **state)
+{
+	static const float nan = NAN;
+	uint8_t *saved = malloc(kc_cells_saved_most());
+	struct fixture f, again;
+	size_t bytes;
+
+	(void)state;
+	begin(&f);
+	learn(&f, 1, context_of(1), 1000);
+	bytes = kc_cells_save(f.cells, saved);
+	for (size_t length = 0; length < bytes; length++) {
+		begin(&again);
+		assert_int_equal(kc_cells_load(again.cells, saved, length), -EBADMSG);
+		free(again.cells);
+	}
+	for (size_t at = 0; at + sizeof(nan) <= bytes; at += sizeof(nan)) { /* wherever a number is, or not */
+		struct kc_context_estimate r;
+		uint8_t before[sizeof(nan)];
+
+		memcpy(before, saved + at, sizeof(nan));
+		memcpy(saved + at, &nan, sizeof(nan));
+		begin(&again);
+		kc_cells_load(again.cells, saved, bytes);
+		r = recall(&again, 1, context_of(1));
+		assert_true(!r.known || isfinite(r.log_ns));
+		memcpy(saved + at, before, sizeof(nan));
+		free(again.cells);
+	}
+	free(saved);
+	free(f.cells);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +452,8 @@ int main(void)
 	    cmocka_unit_test(a_million_contexts),
 	    cmocka_unit_test(what_is_expected_of_a_new_cell),
 	    cmocka_unit_test(one_miss_after_many_hits),
+	    cmocka_unit_test(what_is_saved_is_loaded),
+	    cmocka_unit_test(what_was_not_saved_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LAUNCHES_MAX 8192u /* the newest: some 20 ms */
-#define BYTES_MAX ((size_t)16 << 20)
-#define TIMELINES_MAX 8u /* given back before the first launch */
+#define BYTES_MAX ((size_t)20 << 20) /* a snapshot and what else is read */
 
 /* Set before recording begins, then only read. */
 static struct kc_past *past;
@@ -28,8 +26,9 @@ static void load_past(void)
 {
 	const struct kc_past_options options = {
 	    .executable = kc__shim.header->executable,
-	    .launches_max = LAUNCHES_MAX,
-	    .bound = {kc__shim.start_reads.until_ns, kc__shim.start_reads.processor_ns, BYTES_MAX, TIMELINES_MAX},
+	    .bound = {.until_ns = kc__shim.start_reads.until_ns,
+		      .processor_ns = kc__shim.start_reads.processor_ns,
+		      .bytes = BYTES_MAX},
 	};
 	char why[400] = "";
 	int error = kc_past_load(kc__shim.options.db, &options, &past, why, sizeof(why));
@@ -38,7 +37,7 @@ static void load_past(void)
 		kc__say(KC_MESSAGE_PAST_UNUSED, why);
 }
 
-/* kerncast replay finds the checksum in the message (kc__prior_recorded()). */
+/* kerncast replay finds the checksum in the message (kc__recorded_prior()). */
 static void load_knowledge(void)
 {
 	const char *path = kc__shim.options.prior;
@@ -53,6 +52,7 @@ static void load_knowledge(void)
 	kc__say(KC_MESSAGE_PRIOR, text);
 }
 
+/* On a thread of ours: what is known of a device is more than the application's stack may have room for. */
 static void load(void *unused)
 {
 	(void)unused;
@@ -60,38 +60,43 @@ static void load(void *unused)
 		load_past();
 	if (kc__shim.options.prior[0])
 		load_knowledge();
-}
-
-/* What the process begins with, for a replay of it. */
-static void put_parts(void)
-{
-	struct kc_past_entry part;
-
-	for (uint32_t place = 0; kc_past_part(past, place, &part); place++)
-		kc_journal_put(kc__shim.journal, KC_KIND_PAST, &part, sizeof(part));
-	if (past)
-		kc__learn_past();
-}
-
-void kc__recall_begin(void)
-{
-	past = NULL;
-	knowledge = NULL;
-	if (!kc__shim.options.fresh || kc__shim.options.prior[0])
-		kc__files_do(load, NULL);
 	from = (struct kc_beginning){past, knowledge};
-	put_parts();
+	kc_past_recall_cells(&from, kc__shim.engine.cells);
 	for (int i = 0; i < kc__shim.device_count; i++) {
 		struct kc__device *device = &kc__shim.devices[i];
 
 		if (device->known)
 			kc_past_recall_device(&from, device->uuid, &kc__shim.engine, &device->engine);
 	}
-	for (int i = 0; i < kc__shim.device_count; i++)
-		kc__shim.devices[i].engine.learned.experience.cells = kc__shim.engine.cells;
 }
 
-static struct kc_code_identity identity_of(const struct kc__kernel *kernel)
+/* What the process begins with, for a replay of it. */
+static void put_past(void)
+{
+	struct kc_past_entry began_with;
+
+	if (!kc_past_began_with(past, &began_with))
+		return;
+	kc_journal_put(kc__shim.journal, KC_KIND_PAST, &began_with, sizeof(began_with));
+	kc__learn_past();
+}
+
+void kc__recall_begin(void)
+{
+	past = NULL;
+	knowledge = NULL;
+	from = (struct kc_beginning){NULL, NULL};
+	if (!kc__shim.options.fresh || kc__shim.options.prior[0])
+		kc__files_do(load, NULL);
+	put_past();
+}
+
+const struct kc_snapshot *kc__recalled_snapshot(void)
+{
+	return kc_past_snapshot(past);
+}
+
+struct kc_code_identity kc__identity_of(const struct kc__kernel *kernel)
 {
 	return (struct kc_code_identity){
 	    .mangled = kernel->name,
@@ -103,7 +108,7 @@ static struct kc_code_identity identity_of(const struct kc__kernel *kernel)
 
 struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments)
 {
-	const struct kc_code_identity code = identity_of(kernel);
+	const struct kc_code_identity code = kc__identity_of(kernel);
 	const char *uuid = kernel->device->uuid;
 
 	return (struct kc_name){
@@ -116,7 +121,7 @@ static struct kc_past_query query_of(const struct kc__kernel *kernel, const stru
 				     const char *arguments)
 {
 	return (struct kc_past_query){
-	    .code = identity_of(kernel),
+	    .code = kc__identity_of(kernel),
 	    .uuid = kernel->device->uuid,
 	    .device = &kernel->device->info,
 	    .dims = dims,
@@ -135,9 +140,16 @@ const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel)
 
 void kc__recall_kernel(struct kc__kernel *kernel)
 {
-	const struct kc_code_identity code = identity_of(kernel);
+	const struct kc_code_identity code = kc__identity_of(kernel);
 
 	kc_past_recall_kernel(&from, &code, kernel->device->uuid, &kernel->engine);
+}
+
+void kc__recall_arguments(struct kc__kernel *kernel)
+{
+	const struct kc_code_identity code = kc__identity_of(kernel);
+
+	kc_past_recall_arguments(&from, &code, kernel->device->uuid, kernel->engine.by_arguments);
 }
 
 void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)

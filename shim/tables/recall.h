@@ -3,9 +3,15 @@
 #define KC_SHIM_TABLES_RECALL_H
 
 #include "shim/shim.h"
+#include "store/common/identity.h"
+
+struct kc_snapshot;
 
 void kc__recall_begin(void); /* devices are known, recording has not begun */
 void kc__recall_kernel(struct kc__kernel *kernel);
+void kc__recall_arguments(struct kc__kernel *kernel); /* by_arguments has just been given to it */
+struct kc_code_identity kc__identity_of(const struct kc__kernel *kernel);
+const struct kc_snapshot *kc__recalled_snapshot(void); /* what the process began with; NULL: nothing */
 struct kc_past_text;
 const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel); /* NULL: none */
 struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shape *dims, const char *arguments);

@@ -14,7 +14,7 @@
 enum {
 	FUNCTIONS_MAX = 32768,
 	KERNELS_MAX = 16384,
-	SHAPES_MAX = 16384,
+	SHAPES_MAX = KC__VARIANTS_MAX,
 	STREAMS_MAX = KC__STREAM_PLACES / 2,
 	HANDLES_MAX = 65536,
 	GRAPHS_MAX = 16384,
@@ -136,7 +136,7 @@ int kc__tables_init(void)
 			return -ENOMEM;
 	if (kc__events_init() || kc__deep_begin())
 		return -ENOMEM;
-	kc__shim.variant_by_id = kc__map((SHAPES_MAX + 1) * sizeof(*kc__shim.variant_by_id));
+	kc__shim.variant_by_id = kc__map((KC__VARIANTS_MAX + 1) * sizeof(*kc__shim.variant_by_id));
 	kc__shim.stream_by_id = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_by_id));
 	kc__shim.stream_lanes = kc__map(KC__STREAM_PLACES * sizeof(*kc__shim.stream_lanes));
 	kc__shim.gone_streams = kc__shim.free_streams = NULL;

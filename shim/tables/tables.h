@@ -13,6 +13,8 @@
 
 #include "shim/shim.h"
 
+#define KC__VARIANTS_MAX 16384u /* launch shapes with their arguments: the ids in variant_by_id[] */
+
 #include <string.h>
 
 /* Multiplicative hashing (Knuth, TAOCP 6.4). Words are mixed independently, so the multiplications overlap. */

@@ -173,8 +173,11 @@ static void note_arguments(struct kc__variant *variant, const char *text)
 {
 	size_t bytes = kc_engine_variant_given(&variant->engine, text);
 
-	if (bytes)
-		variant->kernel->engine.by_arguments = kc__arena(bytes);
+	if (!bytes)
+		return;
+	variant->kernel->engine.by_arguments = kc__arena(bytes);
+	if (variant->kernel->engine.by_arguments)
+		kc__recall_arguments(variant->kernel);
 }
 
 /* tables_lock held. */
@@ -238,6 +241,7 @@ static void make(void *making)
 		kc__early_keep(variant, m->given);
 	note_arguments(variant, arguments);
 	m->kernel->variants += m->formula != NULL;
+	variant->launch_name = kc_launch_name(m->kernel->name, m->dims, arguments);
 	kc_engine_variant_name(&variant->engine, kc__name_of(m->kernel, m->dims, arguments));
 	kc__recall_variant(variant, arguments);
 	if (variant->engine.work.counted)

@@ -3,6 +3,7 @@
 #include "storing.h"
 
 #include "store/database/store.h"
+#include "store/past/snapshot_row.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -300,6 +301,13 @@ int kc__storing_end(void)
 	if (!error)
 		error = kc_store_process_end(storing.store, kc__shim.header, "exit");
 	return error;
+}
+
+int kc__storing_learned(const void *snapshot, size_t bytes)
+{
+	int error = open_store();
+
+	return error ? error : kc_snapshot_store(storing.store, snapshot, bytes);
 }
 
 int kc__storing_start(void)

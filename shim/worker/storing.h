@@ -22,6 +22,8 @@ bool kc__storing_step(int64_t now_ns);
 int kc__storing_all(void);
 /* Writes what concerns the process as a whole. 0 or -errno. */
 int kc__storing_end(void);
+/* Writes a snapshot of what the process has learned (store/past/snapshot.h). 0 or -errno. */
+int kc__storing_learned(const void *snapshot, size_t bytes);
 /* Says what is lost with the process, and stores the counts if the database still has room for a few rows. error: why
  * not everything could be written. */
 void kc__storing_say_lost(int error);

@@ -5,6 +5,7 @@
 #include "shim/code/reader.h"
 #include "shim/calls/graph_plan.h"
 #include "ending.h"
+#include "keep_learned.h"
 #include "shim/worker/join/join.h"
 #include "shim/worker/cupti/pace.h"
 #include "selection.h"
@@ -140,8 +141,10 @@ static void end(void)
 	error = store_last();
 	if (!error)
 		error = store_last();
-	if (!error)
+	if (!error) {
+		kc__keep_learned_last();
 		error = kc__storing_end();
+	}
 	if (error == -EBUSY)
 		kc__say(KC_MESSAGE_EXIT_TIMEOUT, NULL);
 	if (error)
@@ -274,6 +277,7 @@ static void *run(void *unused)
 	wait_for_begin();
 	worker.started_ns = kc__now_ns();
 	kc__storing_begin(worker.started_ns);
+	kc__keep_learned_begin(worker.started_ns);
 	do {
 		int64_t now_ns = kc__now_ns();
 
@@ -286,6 +290,7 @@ static void *run(void *unused)
 		kc__reader_remind();
 		kc__streams_give_back(kc__join_looked_at(worker.join), now_ns);
 		busy = kc__storing_step(now_ns);
+		kc__keep_learned_step(now_ns);
 		kc__ending_look(now_ns);
 		claimed = kc_journal_claimed(kc__shim.journal);
 		busy |= kc__cupti_has_records();

@@ -93,6 +93,19 @@ static int add_column(struct kc__objects *objects, const char *text, const char 
 	return SQLITE_OK;
 }
 
+static void drop(struct kc__objects *objects, const char *text, const char *end)
+{
+	char name[KC__OBJECT_NAME];
+	struct kc__object *object;
+
+	take_word(text, end, name);
+	object = kc__object_find(objects, name);
+	if (!object)
+		return;
+	sqlite3_free(object->sql);
+	*object = objects->at[--objects->count];
+}
+
 static int take_statement(struct kc__objects *objects, const char *text, const char *end)
 {
 	while (text < end && *text == ' ')
@@ -105,6 +118,8 @@ static int take_statement(struct kc__objects *objects, const char *text, const c
 		return add(objects, "view", text, end);
 	if (is_at(&text, end, "ALTER TABLE "))
 		return add_column(objects, text, end);
+	if (is_at(&text, end, "DROP TABLE "))
+		drop(objects, text, end);
 	return SQLITE_OK; /* it changes rows, or drops a view that is then made */
 }
 

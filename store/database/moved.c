@@ -108,9 +108,8 @@ static const char *const statements[] = {
     " WHERE p.process = ?1 AND p.kernel = e.kernel), time_ns, (SELECT q.device FROM main.process_device p"
     " JOIN fresh.process_device q ON q.process = ?2 AND q.ordinal = p.ordinal"
     " WHERE p.process = ?1 AND p.device = e.device) FROM main.engine_event e WHERE e.process = ?1",
-    /* The processes that it learned from are in main only. */
-    "INSERT OR IGNORE INTO fresh.past_part SELECT ?2, place, NULL, first_sequence, last_sequence FROM main.past_part"
-    " WHERE process = ?1",
+    /* The process that it learned from is in main only. */
+    "INSERT OR IGNORE INTO fresh.past SELECT ?2, NULL, checksum FROM main.past WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.shape(kernel, device, " DIMENSIONS("") ") SELECT k.kernel, d.device, " DIMENSIONS(
 	"s.") " FROM " COUNTED_SHAPES " WHERE w.process = ?1",
     "INSERT OR IGNORE INTO fresh.work SELECT ?2, t.id, w.arguments, w.counts FROM " COUNTED_SHAPES

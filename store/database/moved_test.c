@@ -74,7 +74,7 @@ static void fill(struct kc_store *store)
 static void fill_order(struct kc_store *store)
 {
 	struct kc_event_entry event = {.number = 5, .kind = KC_EVENT_FORMULA, .kernel = 7};
-	struct kc_past_entry past = {.source = 40, .last_sequence = 9};
+	struct kc_past_entry past = {.source = 40, .checksum = 9};
 	struct kc_work_entry work = {.kernel = 7, .grid = {2, 1, 1}, .block = {32, 1, 1}, .arguments = 3, .count = 1};
 	uint64_t index = 10;
 
@@ -147,7 +147,7 @@ static void what_rows_refer_to_is_carried(void **state)
 				      " AND t.text = x'30707478'"),
 			 1);
 	/* Row 40 of the new database will be another process. */
-	assert_int_equal(number(path, "SELECT count(*) FROM past_part WHERE source IS NULL AND last_sequence = 9"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM past WHERE source IS NULL AND checksum = 9"), 1);
 	assert_int_equal(number(path, "SELECT count(*) FROM work w JOIN shape s ON s.id = w.shape JOIN kernel k"
 				      " ON k.id = s.kernel JOIN process_device d ON d.device = s.device"
 				      " WHERE k.mangled = 'k' AND s.grid_x = 2 AND s.block_x = 32 AND w.arguments = 3"

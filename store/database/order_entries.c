@@ -44,18 +44,15 @@ static int add_past(struct kc_store *s, const struct kc_past_entry *entry)
 
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
-		sqlite3_bind_int64(stmt, 2, entry->place);
-		sqlite3_bind_int64(stmt, 3, entry->source);
-		sqlite3_bind_int64(stmt, 4, (int64_t)entry->first_sequence);
-		sqlite3_bind_int64(stmt, 5, (int64_t)entry->last_sequence);
+		sqlite3_bind_int64(stmt, 2, entry->source);
+		sqlite3_bind_int64(stmt, 3, (int64_t)entry->checksum);
 	}
 	return kc__run(s, stmt);
 }
 
 static int is_past(const struct kc_past_entry *entry)
 {
-	return entry->source > 0 && entry->source <= KC_PROCESS_MAX && entry->first_sequence <= entry->last_sequence &&
-	       entry->last_sequence <= (uint64_t)KC_SEQUENCE_MASK;
+	return entry->source > 0 && entry->source <= KC_PROCESS_MAX;
 }
 
 /* As in the database: from the low byte up, whatever the machine. */

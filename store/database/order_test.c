@@ -145,14 +145,12 @@ static void put_events(struct kc_store *s, uint64_t *index)
 {
 	struct kc_event_entry past = {.number = 1, .kind = KC_EVENT_PAST};
 	struct kc_event_entry formula = {.number = 9, .kind = KC_EVENT_FORMULA, .kernel = 3, .time_ns = BASE_NS + 7};
-	struct kc_past_entry newer = {.place = 1, .source = 4, .first_sequence = 10, .last_sequence = 20};
-	struct kc_past_entry older = {.source = 5, .last_sequence = KC_SEQUENCE_MASK};
+	struct kc_past_entry began_with = {.source = 4, .checksum = UINT64_MAX};
 	struct kc_work_entry work = work_of(1.0 / 3);
 
 	put_entry(s, index, KC_KIND_EVENT, &past, sizeof(past));
 	put_entry(s, index, KC_KIND_EVENT, &formula, sizeof(formula));
-	put_entry(s, index, KC_KIND_PAST, &newer, sizeof(newer));
-	put_entry(s, index, KC_KIND_PAST, &older, sizeof(older));
+	put_entry(s, index, KC_KIND_PAST, &began_with, sizeof(began_with));
 	put_entry(s, index, KC_KIND_WORK, &work, sizeof(work));
 }
 
@@ -174,9 +172,8 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " coalesce(device, '-') || ' ' || coalesce(time_ns, '-'), ', ') FROM engine_event"
 				   " WHERE process = 1"),
 			    "1 past - - -, 9 formula 1 1 1000000007");
-	assert_string_equal(answer("SELECT group_concat(place || ' ' || source || ' ' || first_sequence || ' ' ||"
-				   " last_sequence, ', ') FROM past_part WHERE process = 1"),
-			    "0 5 0 1099511627775, 1 4 10 20");
+	assert_string_equal(answer("SELECT group_concat(source || ' ' || checksum) FROM past WHERE process = 1"),
+			    "4 -1"); /* SQLite's integers have a sign */
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
 			    "1 368 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
@@ -185,11 +182,21 @@ static void events_the_past_and_work_are_kept(void **state)
 	assert_string_equal(answer("SELECT count(*) FROM message"), "0");
 }
 
+static void change_learned(struct kc_store *s, int64_t process)
+{
+	char sql[120];
+
+	snprintf(sql, sizeof(sql),
+		 "INSERT OR REPLACE INTO learned(process, checksum, snapshot) VALUES(%lld, 1, zeroblob(64))",
+		 (long long)process);
+	assert_int_equal(sqlite3_exec(kc_store_db(s), sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
 /* Rows of every table, and of kernels, devices and shapes. */
 static void put_run_while(const char *token, uint32_t pid, int64_t source, void (*meanwhile)(void))
 {
 	struct kc_journal_header header = make_header(pid, token);
-	struct kc_past_entry past = {.place = 9, .source = source, .last_sequence = 1};
+	struct kc_past_entry past = {.source = source, .checksum = 1};
 	struct kc_slot copy = {.kind = KC_KIND_TRANSFER}, launch;
 	struct kc_lambda_entry lambda = {.state = 1, .level = KC_MODEL_BSP_DEVICE, .count = 1};
 	struct kc_call_site_entry site = {.id = 1};
@@ -205,8 +212,9 @@ static void put_run_while(const char *token, uint32_t pid, int64_t source, void 
 	assert_int_equal(kc_store_begin(s), 0);
 	put_device_and_streams(s, &index, 0);
 	put_kernel(s, &index, 3, "axpy", "libm.so");
-	put_events(s, &index);
 	put_entry(s, &index, KC_KIND_PAST, &past, sizeof(past));
+	put_events(s, &index);
+	change_learned(s, process);
 	put_entry(s, &index, KC_KIND_LAMBDA, &lambda, sizeof(lambda));
 	put_entry(s, &index, KC_KIND_CALL_SITE, &site, sizeof(site));
 	put_entry(s, &index, KC_KIND_ARGUMENTS, &arguments, sizeof(arguments));
@@ -232,7 +240,8 @@ static void put_run(const char *token, uint32_t pid, int64_t source)
 	" UNION ALL SELECT count(*) FROM arguments UNION ALL SELECT count(*) FROM stream"                              \
 	" UNION ALL SELECT count(*) FROM process_kernel UNION ALL SELECT count(*) FROM process_device"                 \
 	" UNION ALL SELECT count(*) FROM rollup UNION ALL SELECT count(*) FROM engine_event"                           \
-	" UNION ALL SELECT count(*) FROM past_part UNION ALL SELECT count(*) FROM work"                                \
+	" UNION ALL SELECT count(*) FROM past UNION ALL SELECT count(*) FROM work UNION ALL SELECT count(*) FROM "     \
+	"learned"                                                                                                      \
 	" UNION ALL SELECT count(*) FROM process UNION ALL SELECT count(*) FROM run)"
 
 static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
@@ -245,29 +254,30 @@ static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
 	snprintf(one, sizeof(one), "%s", answer(ROWS));
 	put_run("gone", 2, 7);
 	put_run("gone", 3, 2);
-	change("UPDATE past_part SET source = 2 WHERE process = 1 AND place = 9");
+	change("UPDATE past SET source = 2 WHERE process = 1");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	assert_int_equal(kc_store_forget_run(s, 2), 0);
 	assert_int_equal(kc_store_forget_run(s, 2), 0);
 	kc_store_close(s);
 	assert_string_equal(answer(ROWS), one);
 	assert_string_equal(answer("SELECT group_concat(pid) FROM process"), "1");
-	assert_string_equal(answer("SELECT group_concat(coalesce(source, '-')) FROM past_part"), "5,4,-");
+	assert_string_equal(answer("SELECT group_concat(coalesce(source, '-')) FROM past"), "-");
 	assert_string_equal(answer("SELECT count(*) FROM kernel"), "1");
 	/* All of them are above: launch_row, lambda_row and process have no such column. */
-	assert_string_equal(answer("SELECT group_concat(name) FROM (SELECT m.name FROM sqlite_master m,"
-				   " pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'process'"
-				   " ORDER BY m.name)"),
-			    "arguments,call_site,engine_event,ledger,message,past_part,process_device,process_kernel,"
-			    "rollup,stream,transfer,work");
+	assert_string_equal(
+	    answer("SELECT group_concat(name) FROM (SELECT m.name FROM sqlite_master m,"
+		   " pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'process'"
+		   " ORDER BY m.name)"),
+	    "arguments,call_site,engine_event,learned,ledger,message,past,process_device,process_kernel,"
+	    "rollup,stream,transfer,work");
 }
 
 static void add_columns(void)
 {
 	static const char *const tables[] = {
-	    "run",     "process", "device",       "process_device", "stream",    "kernel", "process_kernel",
-	    "shape",   "ledger",  "launch_row",   "transfer",       "call_site", "rollup", "lambda_row",
-	    "message", "work",    "engine_event", "past_part",      "arguments",
+	    "run",     "process", "device",       "process_device", "stream",    "kernel",  "process_kernel",
+	    "shape",   "ledger",  "launch_row",   "transfer",       "call_site", "rollup",  "lambda_row",
+	    "message", "work",    "engine_event", "past",           "arguments", "learned",
 	};
 
 	change("DELETE FROM process; DELETE FROM run; DELETE FROM device; DELETE FROM kernel; DELETE FROM shape");
@@ -345,10 +355,8 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	const struct kc_event_entry events[] = {{.number = 0, .kind = KC_EVENT_PAST},
 						{.number = UINT64_MAX, .kind = KC_EVENT_PAST},
 						{.number = 1, .kind = 99}};
-	const struct kc_past_entry parts[] = {{.source = 0, .last_sequence = 1},
-					      {.source = KC_PROCESS_MAX + 1, .last_sequence = 1},
-					      {.source = 1, .first_sequence = 2, .last_sequence = 1},
-					      {.source = 1, .last_sequence = UINT64_MAX}};
+	const struct kc_past_entry pasts[] = {
+	    {.source = 0, .checksum = 1}, {.source = KC_PROCESS_MAX + 1, .checksum = 1}, {.source = -1, .checksum = 1}};
 	struct kc_work_entry works[] = {work_of(1), work_of(1), work_of(NAN), work_of(INFINITY)};
 	uint64_t index = 0;
 	struct kc_store *s = begin(&index);
@@ -358,23 +366,28 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	works[1].count = UINT32_MAX;
 	for (size_t i = 0; i < 3; i++)
 		put_entry(s, &index, KC_KIND_EVENT, &events[i], sizeof(events[i]));
-	for (size_t i = 0; i < 4; i++)
-		put_entry(s, &index, KC_KIND_PAST, &parts[i], sizeof(parts[i]));
+	for (size_t i = 0; i < 3; i++)
+		put_entry(s, &index, KC_KIND_PAST, &pasts[i], sizeof(pasts[i]));
 	for (size_t i = 0; i < 4; i++)
 		put_entry(s, &index, KC_KIND_WORK, &works[i], sizeof(works[i]));
 	put_entry(s, &index, KC_KIND_WORK, &works[3], 20);
 	end(s);
-	assert_string_equal(
-	    answer("SELECT (SELECT count(*) FROM engine_event) || ' ' || (SELECT count(*) FROM past_part)"
-		   " || ' ' || (SELECT count(*) FROM work)"),
-	    "0 0 0");
-	assert_string_equal(answer("SELECT count(*) FROM message WHERE code = 'TORN'"), "12");
+	assert_string_equal(answer("SELECT (SELECT count(*) FROM engine_event) || ' ' || (SELECT count(*) FROM past)"
+				   " || ' ' || (SELECT count(*) FROM work)"),
+			    "0 0 0");
+	assert_string_equal(answer("SELECT count(*) FROM message WHERE code = 'TORN'"), "11");
 }
 
 /* ---- A database of version 8 ---- */
 
 #define LAUNCHES 200
+#define TO_VERSION_15                                                                                                  \
+	"DROP TABLE learned; DROP TABLE past; CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT "     \
+	"NULL, source INTEGER,"                                                                                        \
+	" first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT "      \
+	"ROWID;"
 #define TO_VERSION_14                                                                                                  \
+	TO_VERSION_15                                                                                                  \
 	"ALTER TABLE stream_call DROP COLUMN graph_launch; ALTER TABLE stream_call DROP COLUMN start_ns;"              \
 	"ALTER TABLE stream_call DROP COLUMN end_ns; ALTER TABLE stream_call DROP COLUMN measured_start_ns;"           \
 	"ALTER TABLE stream_call DROP COLUMN measured_end_ns; ALTER TABLE stream_call DROP COLUMN unmeasured;"         \
@@ -415,9 +428,9 @@ static void check_current_version(void)
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "15");
+	assert_string_equal(answer("PRAGMA user_version"), "16");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
+			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -459,7 +472,7 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "15");
+	assert_string_equal(answer("PRAGMA user_version"), "16");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -583,7 +596,7 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "15 1 1");
+			assert_string_equal(version_and_shape(), "16 1 1");
 		check_current_version();
 	}
 }

@@ -172,14 +172,22 @@ static const char tables_15[] = "ALTER TABLE stream_call ADD COLUMN graph_launch
 				"ALTER TABLE stream_call ADD COLUMN unmeasured TEXT;"
 				"ALTER TABLE stream_call ADD COLUMN measured_event INTEGER;";
 
+/* What a process has learned (store/past/snapshot.h), and with whose it began. What processes of earlier versions began
+ * with were launches that were learned from anew: nobody does that any more. */
+static const char tables_16[] =
+    "CREATE TABLE learned(process INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, snapshot BLOB NOT NULL);"
+    "CREATE TABLE past(process INTEGER PRIMARY KEY, source INTEGER, checksum INTEGER NOT NULL);"
+    "INSERT INTO past SELECT DISTINCT process, NULL, 0 FROM past_part;"
+    "DROP TABLE past_part;";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4,  tables_5,
-						     tables_6,  tables_7,  tables_8,  tables_9,  tables_10,
-						     tables_11, tables_12, tables_13, tables_14, tables_15};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4,  tables_5,  tables_6,
+						     tables_7,  tables_8,  tables_9,  tables_10, tables_11, tables_12,
+						     tables_13, tables_14, tables_15, tables_16};
 
 const char *kc__schema_step(int from)
 {

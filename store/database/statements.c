@@ -82,8 +82,7 @@ static const char *const texts[KC__STATEMENTS] = {
 	"INSERT OR IGNORE INTO message(id, process, time_ns, severity, code, text, count) VALUES(?,?,?,?,?,?,?)",
     [KC__ADD_EVENT] =
 	"INSERT OR IGNORE INTO engine_event(process, number, kind, kernel, time_ns, device) VALUES(?,?,?,?,?,?)",
-    [KC__ADD_PAST] =
-	"INSERT OR IGNORE INTO past_part(process, place, source, first_sequence, last_sequence) VALUES(?,?,?,?,?)",
+    [KC__ADD_PAST] = "INSERT OR IGNORE INTO past(process, source, checksum) VALUES(?,?,?)",
     [KC__ADD_WORK] = "INSERT OR IGNORE INTO work(process, shape, arguments, counts) VALUES(?,?,?,?)",
     [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call(id, kind, stream, device, time_ns, ns, known_events,"
 			    " graph_launch, start_ns, end_ns, measured_start_ns, measured_end_ns, unmeasured,"

@@ -58,7 +58,7 @@ static const struct {
     {"DROP VIEW launch; CREATE VIEW launch AS " ENDLESS "SELECT n FROM c", "its view \"launch\" is another"},
     {"DROP VIEW lambda; CREATE TABLE lambda(x)", "has a table in place of the view \"lambda\""},
     {"DROP VIEW accuracy", "its schema lacks the view \"accuracy\""},
-    {"DROP TABLE past_part", "its schema lacks the table \"past_part\""},
+    {"DROP TABLE past", "its schema lacks the table \"past\""},
     {"DROP INDEX process_run", "its schema lacks the index \"process_run\""},
     {"DROP INDEX process_run; CREATE UNIQUE INDEX process_run ON process(run)", "its index \"process_run\" is another"},
     {"CREATE UNIQUE INDEX u ON launch_row(shape)", "its index \"u\" on \"launch_row\" is unique"},

@@ -149,12 +149,10 @@ struct kc_stream_call {
 	uint32_t reserved;
 };
 
-/* One part of the past that the process began with: launches of an earlier process in the same database. */
+/* What the process began with: what an earlier process in the same database had learned. */
 struct kc_past_entry {
-	uint32_t place; /* in the order in which parts were learned from, from 0 */
-	uint32_t reserved;
-	int64_t source;                         /* rowid in `process` */
-	uint64_t first_sequence, last_sequence; /* both included */
+	int64_t source;    /* rowid in `process` */
+	uint64_t checksum; /* of its snapshot then */
 };
 
 /*

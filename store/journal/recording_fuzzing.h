@@ -135,7 +135,7 @@ static inline void kc_fuzz_kernels(struct kc_fuzz_recorder *r)
 
 static inline void kc_fuzz_learned(struct kc_fuzz_recorder *r, int64_t source)
 {
-	struct kc_past_entry past = {0, 0, source, 0, KC_FUZZ_SLOTS};
+	struct kc_past_entry past = {source, KC_FUZZ_SLOTS};
 	struct kc_event_entry formula = {
 	    .number = ++r->events, .kind = KC_EVENT_FORMULA, .kernel = 1, .time_ns = KC_FUZZ_BASE_NS + 1000};
 	struct kc_event_entry known = {.number = ++r->events, .kind = KC_EVENT_PAST, .time_ns = KC_FUZZ_BASE_NS + 2000};

@@ -5,35 +5,52 @@
 #include "past.h"
 #include "store/common/fuzzing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* query->dims is set here. */
-static void kc_fuzz_first_launch(const struct kc_beginning *from, struct kc_past_query *query)
+struct kc_fuzz_launch {
+	struct kc_engine engine;
+	struct kc_engine_device device;
+	struct kc_engine_kernel kernel;
+	struct kc_engine_key key;
+	struct kc_arguments_fit fit;
+	struct kc_engine_shape shape;
+	struct kc_engine_variant variant;
+};
+
+/* query->dims is set here. What is returned holds until the next call. */
+static inline struct kc_fuzz_launch *kc_fuzz_first_launch(const struct kc_beginning *from, struct kc_past_query *query)
 {
 	static const struct kc_shape dims = {.grid = {64, 1, 1}, .block = {256, 1, 1}};
 	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
-	static struct kc_engine engine;
-	static struct kc_engine_device device;
-	static struct kc_engine_kernel kernel;
-	static struct kc_engine_key key;
-	static struct kc_engine_shape shape;
-	static struct kc_engine_variant variant;
+	static struct kc_fuzz_launch l;
+	struct kc_cells *cells = l.engine.cells;
 	struct kc_prediction_request prospect;
 
 	query->dims = &dims;
-	memset(&engine, 0, sizeof(engine));
-	memset(&shape, 0, sizeof(shape));
-	kc_engine_device_init(&engine, &device, query->device);
-	kc_past_recall_device(from, query->uuid, &engine, &device);
-	kc_engine_kernel_init(&kernel, &device, query->code.mangled);
-	kc_past_recall_kernel(from, &query->code, query->uuid, &kernel);
-	kc_engine_key_init(&key, &kernel);
-	kc_past_recall_key(from, query, &key);
-	kc_past_recall_shape(from, query, &shape);
-	KC_FUZZ_MUST(kc_engine_variant_init(&variant, &key, &shape, &resources, &dims, 8) == 0);
-	kc_past_recall_variant(from, query, &variant);
-	kc_engine_ask(&engine, &variant, NULL, &prospect);
+	cells = cells ? memset(cells, 0, kc_cells_bytes()) : calloc(1, kc_cells_bytes());
+	KC_FUZZ_MUST(cells);
+	kc_cells_init(cells);
+	memset(&l, 0, sizeof(l));
+	l.engine.cells = cells;
+	kc_past_recall_cells(from, cells);
+	kc_engine_device_init(&l.engine, &l.device, query->device);
+	kc_past_recall_device(from, query->uuid, &l.engine, &l.device);
+	kc_engine_kernel_init(&l.kernel, &l.device, query->code.mangled);
+	kc_past_recall_kernel(from, &query->code, query->uuid, &l.kernel);
+	kc_engine_key_init(&l.key, &l.kernel);
+	kc_past_recall_key(from, query, &l.key);
+	kc_past_recall_shape(from, query, &l.shape);
+	KC_FUZZ_MUST(kc_engine_variant_init(&l.variant, &l.key, &l.shape, &resources, &dims, 8) == 0);
+	if (kc_engine_variant_given(&l.variant, query->arguments)) {
+		l.kernel.by_arguments = &l.fit;
+		kc_past_recall_arguments(from, &query->code, query->uuid, &l.fit);
+	}
+	kc_engine_variant_name(&l.variant, (struct kc_name){1, 1});
+	kc_past_recall_variant(from, query, &l.variant);
+	kc_engine_ask(&l.engine, &l.variant, NULL, &prospect);
 	KC_FUZZ_MUST(prospect.solo.ns > 0);
+	return &l;
 }
 
 #endif

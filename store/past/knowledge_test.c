@@ -252,7 +252,7 @@ static int kin(const struct kc_knowledge *k, const struct kc_past_query *query)
 static void launches_are_found_by_name_and_gpu(void **state)
 {
 	struct kc_device a10 = a100, h100 = a100, simulated = a100, slower = a100;
-	struct kc_past_query query = query_of(&a100, &dims);
+	struct kc_past_query query = query_of(&a100, &program_dims[0]);
 	struct kc_knowledge k = {0};
 	struct file f;
 	char why[200];
@@ -268,23 +268,23 @@ static void launches_are_found_by_name_and_gpu(void **state)
 	assert_false(kc_knowledge_find(&k, &query, &same)->whole);
 	query.dims = &(struct kc_shape){.grid = {65, 1, 1}, .block = {256, 1, 1}};
 	assert_int_equal(kin(&k, &query), 0);
-	query = query_of(&a100, &dims);
+	query = query_of(&a100, &program_dims[0]);
 	query.arguments = ARGUMENTS;
 	assert_int_equal(kin(&k, &query), 0);
-	query = query_of(&a100, &dims);
+	query = query_of(&a100, &program_dims[0]);
 	query.code.code_hash++;
 	assert_int_equal(kin(&k, &query), 1);
 	a10.cc_minor = 6;
-	query = query_of(&a10, &dims);
+	query = query_of(&a10, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 1);
 	slower.clock_khz = 1000000;
-	query = query_of(&slower, &dims);
+	query = query_of(&slower, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 1);
 	h100.cc_major = 9;
-	query = query_of(&h100, &dims);
+	query = query_of(&h100, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 0);
 	simulated.simulated = 1;
-	query = query_of(&simulated, &dims);
+	query = query_of(&simulated, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 0);
 	assert_int_equal(kin(NULL, &query), 0);
 	assert_null(kc_knowledge_device(&k, &simulated));

@@ -75,7 +75,7 @@ static void make_trees(struct file *f)
 
 static void make(struct file *f)
 {
-	struct kc_knowledge_entry whole = entry_of(&dims, log(0.5)), part = entry_of(&block, log(0.25));
+	struct kc_knowledge_entry whole = entry_of(&program_dims[0], log(0.5)), part = entry_of(&block, log(0.25));
 
 	memset(f, 0, sizeof(*f));
 	memcpy(f->head.magic, kc_knowledge_magic, sizeof(f->head.magic));
@@ -154,7 +154,7 @@ static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_
 {
 	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
 	const struct kc_beginning from = {.knowledge = k};
-	const struct kc_past_query query = query_of(info, &dims);
+	const struct kc_past_query query = query_of(info, &program_dims[0]);
 
 	memset(w, 0, sizeof(*w));
 	kc_engine_device_init(&w->engine, &w->device, info);
@@ -164,7 +164,7 @@ static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_
 	kc_engine_key_init(&w->key, &w->kernel);
 	kc_past_recall_key(&from, &query, &w->key);
 	kc_past_recall_shape(&from, &query, &w->shape);
-	assert_int_equal(kc_engine_variant_init(&w->variant, &w->key, &w->shape, &resources, &dims, 8), 0);
+	assert_int_equal(kc_engine_variant_init(&w->variant, &w->key, &w->shape, &resources, &program_dims[0], 8), 0);
 	kc_past_recall_variant(&from, &query, &w->variant);
 }
 

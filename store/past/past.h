@@ -1,13 +1,10 @@
 /*
- * What earlier runs of a program have taught: their newest launches are
- * replayed, and what was learned is looked up by name.
+ * What earlier runs of a program have taught: the snapshot of the newest of them
+ * that has ended, and the PTX of kernels that they launched.
  *
- *   kc_past             everything learned. It does not change after loading,
- *                       except for the cells of contexts, with which the
- *                       program continues to learn
- *   kc_past_device(), kc_past_kernel(), kc_past_shape()
- *                       what is known of a device, of a kernel on it, and of a
- *                       launch shape
+ *   kc_past             both, as they were read. It does not change
+ *   kc_past_recall_*()  what an entry of the engine begins with: all that is known of
+ *                       the same one
  *
  * What was learned from other code of the same name, or on another device of
  * the same architecture, is a first guess only (KC_PAST_RELATED): the BSP
@@ -28,18 +25,10 @@ struct kc_past;
 
 struct kc_past_options {
 	const char *executable; /* path; only its processes count */
-	uint64_t launches_max;  /* fewer, where memory does not suffice for these */
 	struct kc_store_bound bound;
 };
 
 enum kc_past_kin { KC_PAST_NONE, KC_PAST_RELATED, KC_PAST_SAME };
-
-struct kc_past_shape {
-	enum kc_past_kin kin; /* NONE: nothing is known, and the rest is not set */
-	const struct kc_work *work;
-	const struct kc_lambda *lambda;          /* in units of work; count > 0 */
-	const struct kc_engine_variant *variant; /* of a launch shape, for use only if kin is SAME; else NULL */
-};
 
 /* A launch shape, or without a grid a kernel and block shape. Where the arguments are not known (yet) and the past has
  * only one set of them, it is taken to be that one. */
@@ -51,25 +40,24 @@ struct kc_past_query {
 	const char *arguments;
 };
 
-/* 0; -ENODATA: nothing is recorded of that program, or there is no database; -ETIME, -ENOMEM: it would take more than
- * the bound allows; or another negative errno. In all of these cases *past is NULL, and why (may be NULL) tells what
- * was wrong, except for -ENODATA. Does not wait for locks. */
+/* 0; -ENODATA: nothing is known of that program, or there is no database; -ETIME, -ENOMEM: it would take more than the
+ * bound allows; -ESTALE: it was learned by a build in which what is learned is another; or another negative errno. In
+ * all of these cases *past is NULL, and why (may be NULL) tells what was wrong, except for -ENODATA. Does not wait for
+ * locks. */
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past, char *why,
 		 size_t why_size);
+/* What that process had learned when its snapshot had this checksum. 0, and *past NULL: it is not there any more, or
+ * cannot be used; or -errno. */
+int kc_past_of(struct kc_store *s, const struct kc_past_entry *began_with, struct kc_past **past);
+/* The same of bytes that the caller gives away, from malloc(). 0; -ESTALE, -EBADMSG: kc_snapshot_open(); -ENOMEM. */
+int kc_past_of_snapshot(void *bytes, size_t size, struct kc_past **past);
 void kc_past_free(struct kc_past *past);
 
-/* The parts of processes that it was learned from, in that order; place counts from 0. Returns 0 if there is no such
- * part. */
-int kc_past_part(const struct kc_past *past, uint32_t place, struct kc_past_entry *part);
-
-/* past may be NULL. Return NULL if nothing was learned. */
-const struct kc_engine_device *kc_past_device(const struct kc_past *past, const char *uuid);
-const struct kc_engine_kernel *kc_past_kernel(const struct kc_past *past, const struct kc_code_identity *code,
-					      const char *uuid);
-/* How many launches of this launch shape were measured, whatever their arguments. */
-uint32_t kc_past_measured(const struct kc_past *past, const struct kc_code_identity *code, const char *uuid,
-			  const struct kc_shape *dims);
-void kc_past_shape(const struct kc_past *past, const struct kc_past_query *query, struct kc_past_shape *out);
+/* Where its snapshot is from. 0: it has none. past may be NULL. */
+int kc_past_began_with(const struct kc_past *past, struct kc_past_entry *began_with);
+/* NULL: there is none. past may be NULL. */
+struct kc_snapshot;
+const struct kc_snapshot *kc_past_snapshot(const struct kc_past *past);
 
 /* PTX of a kernel that earlier runs of the program launched, where what was loaded has none: packed_text.h. */
 struct kc_past_text {
@@ -94,12 +82,15 @@ struct kc_beginning {
 };
 
 /* past_recall.c: each entry takes over what is known of it when it is created; the caller holds the engine's lock where
- * that guards the entry. The device also brings the cells of contexts. What the file says is of other machines, so no
- * launch counts as measured by it. */
-void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, struct kc_engine *engine,
+ * that guards the entry. What the file says is of other machines, so no launch counts as measured by it. */
+void kc_past_recall_cells(const struct kc_beginning *from, struct kc_cells *cells);
+void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, const struct kc_engine *engine,
 			   struct kc_engine_device *device);
 void kc_past_recall_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
 			   struct kc_engine_kernel *kernel);
+/* Of the kernel, into memory that has just been given to it for that. */
+void kc_past_recall_arguments(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
+			      struct kc_arguments_fit *fit);
 void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_query *query, struct kc_engine_key *key);
 void kc_past_recall_shape(const struct kc_beginning *from, const struct kc_past_query *query,
 			  struct kc_engine_shape *shape);

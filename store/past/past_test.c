@@ -1,87 +1,17 @@
+/* What a program begins with, out of a database. */
 #include "past_testing.h"
+#include "snapshot_row.h"
+#include "store/common/process.h"
 #include "store/database/test_rows.h"
 
 #include <errno.h>
-#include <math.h>
-#include <time.h>
 
-#define LAUNCHES 80u
-#define DURATION_NS 20000
-
-static const uint8_t own_uuid[KC_UUID_BYTES] = {0x0a};
-#define OWN "0a000000000000000000000000000000"
-#define OTHER "0b000000000000000000000000000000"
+static const struct kc_beginning nothing = {NULL, NULL};
 
 struct fixture {
 	char *directory;
 	char path[300];
 };
-
-static void put_a100(struct kc_store *s, uint64_t *index)
-{
-	struct kc_device_entry entry = {.driver_version = 13000, .device = a100};
-	struct kc_stream_entry stream = {.id = 1, .kind = 2};
-
-	memcpy(entry.uuid, own_uuid, sizeof(own_uuid));
-	put_entry(s, index, KC_KIND_DEVICE, &entry, sizeof(entry));
-	put_entry(s, index, KC_KIND_STREAM, &stream, sizeof(stream));
-}
-
-static void put_arguments(struct kc_store *s, uint64_t *index, uint32_t id, const char *text)
-{
-	struct kc_arguments_entry entry = {.id = id};
-	char payload[sizeof(entry) + 16];
-
-	memcpy(payload, &entry, sizeof(entry));
-	strcpy(payload + sizeof(entry), text);
-	put_entry(s, index, KC_KIND_ARGUMENTS, payload, sizeof(entry) + strlen(text) + 1);
-}
-
-#define BY_TURNS UINT32_MAX
-#define LATER (UINT32_MAX - 1)
-
-static uint32_t arguments_of(uint32_t launch, uint32_t arguments)
-{
-	if (arguments == LATER)
-		return launch < LAUNCHES / 2 ? 0 : 1;
-	return arguments == BY_TURNS ? 1 + launch % 2 : arguments;
-}
-
-/* A process on one device, with one kernel; a transaction is open. */
-static struct kc_store *begin_recording(const char *path, uint64_t *index)
-{
-	struct kc_journal_header header = make_header(1, "a");
-	struct kc_store *s;
-	int64_t process;
-
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	assert_int_equal(kc_store_process(s, &header, &process), 0);
-	assert_int_equal(kc_store_begin(s), 0);
-	put_a100(s, index);
-	put_kernel(s, index, 1, "_Z1kv", "");
-	return s;
-}
-
-/* Half a millisecond apart: each alone. The first half takes early_ns, the second DURATION_NS.
- * arguments: 0: not known, 1, 2, both BY_TURNS, or 1 LATER and not known before. */
-static void record(const char *path, int64_t early_ns, uint32_t arguments)
-{
-	uint64_t index = 0;
-	struct kc_store *s = begin_recording(path, &index);
-
-	put_arguments(s, &index, 1, "p0 = 5");
-	put_arguments(s, &index, 2, "p0 = 6");
-	for (uint32_t i = 0; i < LAUNCHES; i++) {
-		int64_t ns = i < LAUNCHES / 2 ? early_ns : DURATION_NS;
-		struct kc_slot slot = make_launch(index++, 1, 500000 * (int64_t)(i + 1), ns, ns);
-
-		slot.launch.arguments = arguments_of(i, arguments);
-		slot.launch.blocks_per_sm = 8;
-		assert_int_equal(kc_store_slot(s, &slot), 0);
-	}
-	assert_int_equal(kc_store_commit(s), 0);
-	kc_store_close(s);
-}
 
 static int set_up(void **state)
 {
@@ -102,307 +32,327 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct kc_past *load(const struct fixture *f, uint64_t launches_max)
+/* Of a process that has ended, unless it is this one. */
+static int64_t store(const struct fixture *f, const struct kc_journal_header *header, const void *bytes, size_t size)
 {
-	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = launches_max};
-	struct kc_past *past;
+	struct kc_store *s;
+	int64_t process;
 
-	assert_int_equal(kc_past_load(f->path, &options, &past, NULL, 0), 0);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, header, &process), 0);
+	assert_int_equal(kc_snapshot_store(s, bytes, size), 0);
+	kc_store_close(s);
+	return process;
+}
+
+static int64_t keep(const struct fixture *f, const struct program *p, uint32_t pid)
+{
+	struct kc_journal_header header = make_header(pid, "a");
+	int64_t process;
+	void *bytes;
+	size_t size;
+
+	program_keep(p, NULL, &bytes, &size);
+	process = store(f, &header, bytes, size);
+	free(bytes);
+	return process;
+}
+
+/* A program of 60 launches, kept by process 1. */
+static void run(const struct fixture *f)
+{
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+
+	program_run(p, 60);
+	keep(f, p, 1);
+	program_free(p);
+}
+
+static int load_within(const struct fixture *f, struct kc_store_bound bound, struct kc_past **past, char why[200])
+{
+	const struct kc_past_options options = {.executable = "/usr/bin/app", .bound = bound};
+
+	return kc_past_load(f->path, &options, past, why, 200);
+}
+
+static struct kc_past *load(const struct fixture *f)
+{
+	struct kc_past *past;
+	char why[200] = "";
+
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), 0);
 	return past;
 }
 
-static struct kc_past_query query_of(uint64_t code_hash, const char *uuid, const struct kc_device *device)
+static struct kc_solo solo_of(struct program *p, uint32_t variant, enum kc_novelty *novelty)
 {
-	return (struct kc_past_query){
-	    .code = {.mangled = "_Z1kv", .code_hash = code_hash, .registers = 32},
-	    .uuid = uuid,
-	    .device = device,
-	    .dims = &dims,
-	};
+	struct kc_prediction_request request;
+
+	kc_engine_ask(&p->engine, &p->variants[variant], NULL, &request);
+	*novelty = request.novelty;
+	return request.solo;
 }
 
-static int64_t believed_ns(const struct kc_past_shape *shape)
+static void the_same_launches_are_known(void **state)
 {
-	struct kc_belief belief = kc_lambda_belief(shape->lambda, 0);
-
-	return kc_forecast_solo(shape->work, &belief, NULL, NULL).ns;
-}
-
-static void the_same_launch_is_known(void **state)
-{
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
-	struct kc_shape block = {.block = {256, 1, 1}};
-	const struct kc_engine_device *device;
-	struct kc_past_shape shape;
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL), *again;
+	struct kc_beginning from = {NULL, NULL};
+	struct kc_past_entry began_with;
 	struct kc_past *past;
+	int64_t process;
 
-	record(((struct fixture *)*state)->path, DURATION_NS, 0);
-	past = load(*state, 1000);
-	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.kin, KC_PAST_SAME);
-	assert_int_equal(shape.variant->learned.measured, LAUNCHES);
-	assert_int_equal(shape.variant->learned.solos, LAUNCHES);
-	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
-	query.dims = &block;
-	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.kin, KC_PAST_SAME);
-	assert_non_null(kc_past_kernel(past, &query.code, OWN));
-	assert_int_equal(kc_past_kernel(past, &query.code, OWN)->learned.measured, LAUNCHES);
-	assert_int_equal(kc_past_measured(past, &query.code, OWN, query.dims), LAUNCHES);
-	device = kc_past_device(past, OWN);
-	assert_non_null(device);
-	assert_true(device->learned.levels[KC_UNIT_NOMINAL].lambda.count > 0);
-	assert_null(kc_past_device(past, OTHER));
+	program_run(p, 60);
+	process = keep(*state, p, 1);
+	past = load(*state);
+	from.past = past;
+	again = program_new(&from, OWN, 0xABC, NULL);
+	for (uint32_t i = 0; i < PROGRAM_VARIANTS; i++) {
+		enum kc_novelty novelty;
+
+		assert_int_equal(solo_of(p, i, &novelty).ns, solo_of(again, i, &novelty).ns);
+		assert_int_equal(novelty, KC_REPEATED);
+		assert_int_equal(again->variants[i].learned.measured, 20);
+		assert_int_equal(again->variants[i].learned.solos, p->variants[i].learned.solos);
+	}
+	assert_int_equal(again->kernel.learned.measured, 60);
+	assert_int_equal(again->shapes[0].measured, 40);
+	assert_int_equal(again->shapes[1].measured, 20);
+	assert_memory_equal(&again->fit, &p->fit, sizeof(p->fit));
+	assert_memory_equal(again->engine.cells, p->engine.cells, kc_cells_bytes());
+	assert_true(kc_past_began_with(past, &began_with));
+	assert_int_equal(began_with.source, process);
+	assert_int_equal(began_with.checksum, kc_past_snapshot(past)->head->checksum);
+	program_free(p);
+	program_free(again);
 	kc_past_free(past);
 }
 
-static enum kc_past_kin kin_of(const struct kc_past *past, const struct kc_past_query *query)
+/* What a launch of this variant is first taken for. */
+static enum kc_model model_of(const struct kc_past *past, const char *uuid, uint64_t code_hash, uint32_t cc_major,
+			      uint32_t cc_minor, enum kc_novelty *novelty)
 {
-	struct kc_past_shape shape;
+	const struct kc_beginning from = {.past = past};
+	struct program *p = program_new(&nothing, uuid, code_hash, NULL);
+	struct kc_past_query query = program_query(p, 2);
+	struct kc_solo solo;
 
-	kc_past_shape(past, query, &shape);
-	return shape.kin;
+	p->info.cc_major = cc_major;
+	p->info.cc_minor = cc_minor;
+	query.device = &p->info;
+	kc_past_recall_kernel(&from, &p->code, uuid, &p->kernel);
+	kc_past_recall_shape(&from, &query, &p->shapes[1]);
+	kc_past_recall_variant(&from, &query, &p->variants[2]);
+	solo = solo_of(p, 2, novelty);
+	program_free(p);
+	return solo.model;
 }
 
 static void related_launches_are_told_from_the_same(void **state)
 {
-	struct kc_device a10 = a100, h100 = a100;
-	struct kc_past_query other_code = query_of(0xABD, OWN, &a100), other_device, newer, elsewhere;
+	enum kc_novelty novelty;
 	struct kc_past *past;
 
-	record(((struct fixture *)*state)->path, DURATION_NS, 0);
-	past = load(*state, 1000);
-	a10.cc_minor = 6;
-	h100.cc_major = 9;
-	other_device = query_of(0xABC, OTHER, &a10);
-	newer = query_of(0xABC, OTHER, &h100);
-	elsewhere = query_of(0xABC, OWN, &a100);
-	elsewhere.dims = &(struct kc_shape){.grid = {65, 1, 1}, .block = {256, 1, 1}};
-	assert_int_equal(kin_of(past, &other_code), KC_PAST_RELATED);
-	assert_int_equal(kin_of(past, &other_device), KC_PAST_RELATED);
-	assert_int_equal(kin_of(past, &newer), KC_PAST_NONE);
-	assert_int_equal(kin_of(past, &elsewhere), KC_PAST_NONE);
-	assert_int_equal(kin_of(NULL, &other_code), KC_PAST_NONE);
+	run(*state);
+	past = load(*state);
+	assert_int_equal(model_of(past, OWN, 0xABC, 8, 0, &novelty), KC_MODEL_BSP_SHAPE);
+	assert_int_equal(novelty, KC_REPEATED);
+	assert_int_equal(model_of(past, OWN, 0xABD, 8, 0, &novelty), KC_MODEL_BSP_SHAPE);
+	assert_int_equal(novelty, KC_FIRST_SEEN);
+	assert_int_equal(model_of(past, OTHER, 0xABC, 8, 6, &novelty), KC_MODEL_BSP_SHAPE);
+	assert_int_equal(novelty, KC_FIRST_SEEN);
+	assert_int_not_equal(model_of(past, OTHER, 0xABC, 9, 0, &novelty), KC_MODEL_BSP_SHAPE);
 	kc_past_free(past);
 }
 
-/* Changing phase takes some launches, and the new one is there at once without the old. */
-static void the_newest_launches_count(void **state)
+static uint32_t measured_with(const struct kc_past *past, uint32_t variant, const char *arguments)
 {
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
-	struct kc_past_shape shape;
-	struct kc_past *past;
+	const struct kc_beginning from = {.past = past};
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+	struct kc_past_query query = program_query(p, variant);
+	uint32_t measured;
 
-	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
-	past = load(*state, LAUNCHES / 2);
-	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.variant->learned.measured,
-			 LAUNCHES / 2 - LAUNCHES / 16); /* an eighth is the beginning: no launch yet */
-	assert_in_range(believed_ns(&shape), DURATION_NS - 2, DURATION_NS + 2);
-	kc_past_free(past);
-}
-
-/* ns of the launch after so many of a run, by contexts alone */
-static double known_after(const struct kc_past *past, const struct kc_past_shape *shape, uint32_t launches)
-{
-	struct kc_name name = {shape->variant->name.launch, shape->variant->name.launch};
-	const struct kc_engine_device *device = kc_past_device(past, OWN);
-	struct kc_context_estimate recall;
-	struct kc_history h;
-
-	kc_history_init(&h, 0);
-	for (uint32_t i = 0; i < launches; i++)
-		kc_history_add(&h, shape->variant->name.launch, 0, 0);
-	assert_non_null(device);
-	kc_cells_estimate(device->learned.experience.cells, &name,
-			  kc_history_context(&h, shape->variant->name.launch, 0, 0), &recall);
-	assert_int_not_equal(recall.known, 0);
-	return exp((double)recall.log_ns);
-}
-
-/* Of a long run the beginning counts as well, and the newest launches are not taken for it. */
-static void how_a_long_run_began_is_known(void **state)
-{
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
-	struct kc_past_shape shape;
-	struct kc_past *past;
-
-	record(((struct fixture *)*state)->path, 3 * DURATION_NS, 0);
-	past = load(*state, 64); /* the first 8 entries, of which 2 are launches, and the last 56 */
-	kc_past_shape(past, &query, &shape);
-	assert_int_equal(shape.variant->learned.measured, 58);
-	for (uint32_t launches = 0; launches < 2; launches++)
-		assert_in_range(known_after(past, &shape, launches), 3 * DURATION_NS - 10, 3 * DURATION_NS + 10);
-	assert_in_range(known_after(past, &shape, 2), 0.9 * DURATION_NS, 2 * DURATION_NS);
-	kc_past_free(past);
+	query.arguments = arguments;
+	kc_past_recall_variant(&from, &query, &p->variants[variant]);
+	measured = p->variants[variant].learned.measured;
+	program_free(p);
+	return measured;
 }
 
 static void arguments_tell_launches_apart(void **state)
 {
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
 	struct kc_past *past;
 
-	record(((struct fixture *)*state)->path, DURATION_NS, 1);
-	past = load(*state, 1000);
-	query.arguments = "p0 = 5";
-	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
-	query.arguments = "p0 = 6";
-	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
-	query.arguments = NULL; /* not known: there is one set of them alone */
-	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	run(*state);
+	past = load(*state);
+	assert_int_equal(measured_with(past, 0, "p0 = 5"), 20);
+	assert_int_equal(measured_with(past, 0, "p0 = 6"), 20);
+	assert_int_equal(measured_with(past, 0, "p0 = 7"), 0);
+	assert_int_equal(measured_with(past, 0, NULL), 0); /* not known, and there are two */
+	assert_int_equal(measured_with(past, 2, NULL), 20);
 	kc_past_free(past);
 }
 
-/* Of the beginning of a long run, which is replayed by itself, they may not be known. */
-static void launches_without_arguments_are_no_other_set(void **state)
+static void arguments_not_known_are_taken_for_the_only_ones(void **state)
 {
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
 	struct kc_past *past;
 
-	record(((struct fixture *)*state)->path, DURATION_NS, LATER);
-	past = load(*state, 64);
-	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
-	kc_past_free(past);
-}
-
-static void unknown_arguments_are_not_guessed_among_several(void **state)
-{
-	struct kc_past_query query = query_of(0xABC, OWN, &a100);
-	struct kc_past *past;
-
-	record(((struct fixture *)*state)->path, DURATION_NS, BY_TURNS);
-	past = load(*state, 1000);
-	assert_int_equal(kin_of(past, &query), KC_PAST_NONE);
-	query.arguments = "p0 = 5";
-	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
-	query.arguments = "p0 = 6";
-	assert_int_equal(kin_of(past, &query), KC_PAST_SAME);
+	for (uint32_t i = 0; i < 5; i++)
+		program_launch(p, 0, 20000);
+	keep(*state, p, 1);
+	program_free(p);
+	past = load(*state);
+	assert_int_equal(measured_with(past, 0, NULL), 5);
 	kc_past_free(past);
 }
 
 static void no_past_is_no_error_of_its_own(void **state)
 {
-	const struct kc_past_options other = {.executable = "/usr/bin/other", .launches_max = 1000};
 	struct fixture *f = *state;
 	struct kc_past *past;
+	char why[200] = "";
 	FILE *file;
 
-	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA); /* no file */
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -ENODATA); /* no file */
 	assert_int_equal(access(f->path, F_OK), -1);
-	record(f->path, DURATION_NS, 0);
-	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA);
-	assert_null(past);
 	file = fopen(f->path, "w");
 	fputs("no database", file);
 	fclose(file);
-	assert_true(kc_past_load(f->path, &other, &past, NULL, 0) < 0);
+	assert_true(load_within(f, (struct kc_store_bound){0}, &past, why) < 0);
+	assert_null(past);
 }
 
-/* No two launches have the same shape and arguments, which takes the most memory. */
-static void record_many(const char *path, uint32_t launches)
+static void another_programs_is_not_taken(void **state)
 {
-	uint64_t index = 0;
-	struct kc_store *s = begin_recording(path, &index);
-
-	for (uint32_t i = 1; i <= launches; i++) {
-		struct kc_slot slot;
-		char text[16];
-
-		snprintf(text, sizeof(text), "p0 = %u", i);
-		put_arguments(s, &index, i, text);
-		slot = make_launch(index++, 1, 500000 * (int64_t)i, DURATION_NS, DURATION_NS);
-		slot.launch.arguments = i;
-		slot.launch.grid[0] = i;
-		slot.launch.blocks_per_sm = 8;
-		assert_int_equal(kc_store_slot(s, &slot), 0);
-	}
-	assert_int_equal(kc_store_commit(s), 0);
-	kc_store_close(s);
-}
-
-/* first: sequence number of the first launch that was loaded. */
-static int load_within(const char *path, struct kc_store_bound bound, uint64_t *first, char why[static 200])
-{
-	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = 16384, .bound = bound};
-	struct kc_past_entry part = {0};
+	const struct kc_past_options other = {.executable = "/usr/bin/other"};
+	struct fixture *f = *state;
 	struct kc_past *past;
-	int rc = kc_past_load(path, &options, &past, why, 200);
 
-	assert_true((past != NULL) == (rc == 0));
-	for (uint32_t place = 0; kc_past_part(past, place, &part); place++)
-		*first = part.first_sequence;
-	kc_past_free(past);
-	return rc;
+	run(f);
+	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA);
 }
 
-#define BYTES(n) ((struct kc_store_bound){.bytes = (n)})
-
-static void loading_ends_at_its_bounds(void **state)
+static void what_cannot_be_used_is_said(void **state)
 {
-	const char *path = ((struct fixture *)*state)->path;
+	struct kc_journal_header header = make_header(2, "a");
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+	struct fixture *f = *state;
+	struct kc_snapshot_head *head;
+	struct kc_past *past;
 	char why[200] = "";
-	uint64_t first = 0;
+	void *bytes;
+	size_t size;
 
-	record_many(path, 8000); /* entries of arguments are between them: sequence numbers up to 16,000 */
-	assert_int_equal(load_within(path, BYTES(64 << 20), &first, why), 0);
-	assert_int_equal(first, 0);
-	/* Each takes two launch shapes of 1 KB and its row of 256 bytes, so 4 MiB hold less than 2,048 of them. */
-	assert_int_equal(load_within(path, BYTES(4 << 20), &first, why), 0);
-	assert_in_range(first, 16000 - 16384 / 4, 16000);
-	assert_int_equal(load_within(path, BYTES(256 << 10), &first, why), -ENOMEM);
+	program_run(p, 60);
+	program_keep(p, NULL, &bytes, &size);
+	head = bytes;
+	head->layout++;
+	store(f, &header, bytes, size);
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -ESTALE);
+	assert_non_null(strstr(why, "another build of kerncast"));
+	head->layout--;
+	head->variants++;
+	store(f, &header, bytes, size);
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -EBADMSG);
+	assert_non_null(strstr(why, "damaged"));
+	head->variants--;
+	store(f, &header, bytes, size);
+	assert_int_equal(load_within(f, (struct kc_store_bound){.bytes = size / 2}, &past, why), -ENOMEM);
 	assert_non_null(strstr(why, "it needs more memory than"));
-	assert_int_equal(load_within(path, (struct kc_store_bound){.until_ns = 1}, &first, why), -ETIME);
+	assert_int_equal(load_within(f, (struct kc_store_bound){.until_ns = 1}, &past, why), -ETIME);
 	assert_non_null(strstr(why, "takes too long"));
+	assert_null(past);
+	free(bytes);
+	program_free(p);
 }
 
-static int64_t clock_ns(clockid_t clock)
+/* One that runs may still write another in its place. */
+static void only_what_ended_processes_learned_is_taken(void **state)
 {
-	struct timespec now;
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+	struct kc_journal_header running = make_header((uint32_t)getpid(), "b");
+	struct kc_past_entry began_with;
+	struct kc_past *past;
+	int64_t ended;
+	void *bytes;
+	size_t size;
 
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	program_run(p, 60);
+	ended = keep(*state, p, 1);
+	running.pid_start = kc_process_own_start();
+	assert_int_equal(kc_boot_id(running.boot_id, sizeof(running.boot_id)), 0);
+	program_keep(p, NULL, &bytes, &size);
+	assert_true(store(*state, &running, bytes, size) > ended);
+	past = load(*state);
+	assert_true(kc_past_began_with(past, &began_with));
+	assert_int_equal(began_with.source, ended);
+	kc_past_free(past);
+	free(bytes);
+	program_free(p);
 }
 
-#define SECOND_NS INT64_C(1000000000)
-
-/* 16,000 kernels that all take a second: to find which overlap takes seconds. All are known only after the last. */
-static void loading_ends_in_time_where_everything_overlaps(void **state)
+static void the_newest_are_kept(void **state)
 {
-	const char *path = ((struct fixture *)*state)->path;
-	struct kc_store_bound bound = {.until_ns = clock_ns(CLOCK_MONOTONIC) + 100 * SECOND_NS};
-	uint64_t index = 0, first;
-	struct kc_store *s = begin_recording(path, &index);
-	struct kc_slot slot;
-	int64_t begun_ns;
-	char why[200] = "";
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+	struct fixture *f = *state;
+	struct kc_store *s;
 
-	for (uint32_t i = 0; i < 16000; i++) {
-		slot = make_launch(index++, 1, 1000 * (int64_t)i, SECOND_NS, SECOND_NS);
-		slot.launch.blocks_per_sm = 8;
-		assert_int_equal(kc_store_slot(s, &slot), 0);
-	}
-	assert_int_equal(kc_store_commit(s), 0);
+	program_run(p, 3);
+	for (uint32_t pid = 1; pid <= KC_SNAPSHOTS_OF_A_PROGRAM + 3; pid++)
+		keep(f, p, pid);
+	keep(f, p, 5); /* gone already, and then the oldest */
+	program_free(p);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &s, NULL, 0), 0);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM learned"), KC_SNAPSHOTS_OF_A_PROGRAM);
+	assert_int_equal(number_of(s, "SELECT max(process) - min(process) FROM learned"),
+			 KC_SNAPSHOTS_OF_A_PROGRAM - 1);
 	kc_store_close(s);
-	begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	bound.processor_ns = begun_ns + SECOND_NS / 10;
-	assert_int_equal(load_within(path, bound, &first, why), -ETIME);
-	assert_true(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns < SECOND_NS / 4);
+}
+
+/* A replay begins with that very one, or with none. */
+static void a_replay_begins_with_the_same(void **state)
+{
+	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
+	struct fixture *f = *state;
+	struct kc_past_entry began_with, other;
+	struct kc_past *past;
+	struct kc_store *s;
+
+	program_run(p, 60);
+	keep(f, p, 1);
+	past = load(f);
+	assert_true(kc_past_began_with(past, &began_with));
+	kc_past_free(past);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &s, NULL, 0), 0);
+	assert_int_equal(kc_past_of(s, &began_with, &past), 0);
+	assert_non_null(past);
+	kc_past_free(past);
+	other = began_with;
+	other.checksum++;
+	assert_int_equal(kc_past_of(s, &other, &past), 0);
+	assert_null(past);
+	other = began_with;
+	other.source++;
+	assert_int_equal(kc_past_of(s, &other, &past), 0);
+	assert_null(past);
+	kc_store_close(s);
+	program_free(p);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_same_launch_is_known),
+	    TEST(the_same_launches_are_known),
 	    TEST(related_launches_are_told_from_the_same),
-	    TEST(the_newest_launches_count),
-	    TEST(how_a_long_run_began_is_known),
 	    TEST(arguments_tell_launches_apart),
-	    TEST(launches_without_arguments_are_no_other_set),
-	    TEST(unknown_arguments_are_not_guessed_among_several),
+	    TEST(arguments_not_known_are_taken_for_the_only_ones),
 	    TEST(no_past_is_no_error_of_its_own),
-	    TEST(loading_ends_at_its_bounds),
-	    TEST(loading_ends_in_time_where_everything_overlaps),
+	    TEST(another_programs_is_not_taken),
+	    TEST(what_cannot_be_used_is_said),
+	    TEST(only_what_ended_processes_learned_is_taken),
+	    TEST(the_newest_are_kept),
+	    TEST(a_replay_begins_with_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

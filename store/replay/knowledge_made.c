@@ -1,7 +1,7 @@
 #include "knowledge_made.h"
 
 #include "knowledge_layout.h"
-#include "store/past/replay_internal.h"
+#include "store/replay/replay_internal.h"
 #include "store/query/rows.h"
 
 #include <errno.h>

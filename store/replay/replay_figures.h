@@ -10,7 +10,7 @@
 #define KC_REPLAY_FIGURES_H
 
 #include "replay_run.h"
-#include "store/past/replay_internal.h"
+#include "store/replay/replay_internal.h"
 
 /* replay_figures.c: errors. All processes are put on one clock, one after the other. */
 struct kc__figures;

@@ -6,7 +6,7 @@
 #define KC_REPLAY_GRAPHS_H
 
 #include "predictor/graph.h"
-#include "store/past/replay_internal.h"
+#include "store/replay/replay_internal.h"
 
 struct kc__recorded_graph;
 

@@ -145,7 +145,7 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 	if (rc == 0)
 		rc = kc__events_load(&r->loader, process, &recorded->events);
 	if (rc == 0)
-		rc = kc__past_parts_load(&r->loader, process, &recorded->parts);
+		rc = kc__began_with_load(&r->loader, process, &recorded->began_with, &recorded->had_past);
 	if (rc == 0)
 		rc = kc__counted_work_load(&r->loader, process, &r->work);
 	if (rc == 0)
@@ -158,7 +158,6 @@ int kc__recorded_load(struct kc__recorded *recorded, struct kc__replay_state *r,
 void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *r)
 {
 	kc__events_free(&recorded->events);
-	kc__past_parts_free(&recorded->parts);
 	kc__counted_work_free(&r->work);
 	kc_ids_clear(&r->read);
 	r->as_recorded = 0;

@@ -10,7 +10,8 @@
 
 struct kc__recorded {
 	struct kc__recorded_events events;
-	struct kc__past_parts parts;
+	struct kc_past_entry began_with;
+	int had_past;              /* 1: it began with what an earlier process had learned */
 	struct kc__due_event *due; /* by number */
 	size_t due_count, next;
 	uint32_t *order; /* operations in the order of their predictions; those of graphs are not among them */

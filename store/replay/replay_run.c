@@ -19,7 +19,8 @@ struct replay_run {
 	struct kc__replay_knowledge *knowledge; /* what processes taught that are replayed by delay */
 	struct kc__figures *figures;
 	struct kc_replay *out;
-	uint64_t prior; /* checksum of the file that the process had begun with and does not have here; 0: none */
+	uint64_t prior;   /* checksum of the file that the process had begun with and does not have here; 0: none */
+	int past_missing; /* 1: the process had begun with what is not in the database any more */
 	int64_t latest_unix_ns; /* latest end of the processes so far */
 };
 
@@ -150,6 +151,7 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	run->out->as_recorded += run->state->as_recorded != 0;
 	run->out->chosen += run->state->chosen != 0;
 	run->out->incomplete += run->state->incomplete != 0;
+	run->out->without_past += run->past_missing;
 	run->out->without_prior += run->prior != 0;
 	if (run->prior && !run->out->prior_missing)
 		run->out->prior_missing = run->prior;
@@ -226,6 +228,7 @@ static int replay_by_delay(struct replay_run *run, int forget)
 {
 	int rc = forget ? forget_all(run) : 0;
 
+	run->past_missing = 0;
 	if (rc)
 		return rc;
 	kc__replay_use(run->state, run->knowledge);
@@ -242,8 +245,11 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 	struct kc__replay_state *r = run->state;
 	struct kc__replay_knowledge *own = NULL;
 	struct kc_past *past = NULL;
-	int rc = kc__past_of(r->loader.store, &recorded->parts, &past);
+	int rc = 0;
 
+	if (recorded->began_with.source)
+		rc = kc_past_of(r->loader.store, &recorded->began_with, &past);
+	run->past_missing = recorded->had_past && !past;
 	if (rc == 0)
 		own = knowledge_new(run, r->loader.store, past);
 	if (own) {

@@ -17,7 +17,7 @@
 #define KC_REPLAY_H
 
 #include "predictor/experience/standing.h"
-#include "store/past/replay_delay.h"
+#include "store/replay/replay_delay.h"
 #include "store/query/query.h"
 
 struct kc_replay_launch {
@@ -111,6 +111,7 @@ struct kc_replay {
 	uint64_t as_recorded;   /* launches of processes that were replayed with what they recorded as known */
 	uint64_t chosen;        /* of processes that stored a choice of their launches: the rest is not replayed */
 	uint64_t incomplete;    /* of processes that had to drop launches, transfers or calls on streams */
+	uint64_t without_past;  /* of processes that had begun with what is not in the database any more */
 	uint64_t without_prior; /* of processes that had begun with a file of knowledge that is not given here */
 	uint64_t prior_missing; /* checksum of the first such file */
 	uint64_t unpredictable[KC_UNPREDICTABLE_COUNT];

@@ -113,10 +113,20 @@ unpredictable() { # SQL
 		"UPDATE launch_row SET known = 4611686018427387904, measured_after = 1, decided_after = -9223372036854775808" \
 		"UPDATE transfer SET known_events = 5, measured_event = 4611686018427387904, decided_event = 1" \
 		"WITH n(i) AS ($many) INSERT OR REPLACE INTO engine_event SELECT $process, i, 'formula', i, i, -i FROM n" \
-		"WITH n(i) AS ($many) INSERT OR REPLACE INTO past_part SELECT $process, i, $process, 0, 1099511627775 FROM n" \
-		"INSERT OR REPLACE INTO past_part VALUES(1, 0, 1, 0, 1099511627775), (1, 1, 9223372036854775807, 9, 1)" \
+		"INSERT OR REPLACE INTO past VALUES($process, $process, 1)" "INSERT OR REPLACE INTO past VALUES(1, 9223372036854775807, 9)" \
+		"INSERT OR REPLACE INTO past SELECT $process, process, checksum FROM learned" \
+		"WITH n(i) AS ($many) INSERT OR REPLACE INTO learned SELECT $process + i, i, zeroblob(64) FROM n" \
 		"INSERT OR REPLACE INTO work SELECT r.id >> 40, r.shape, 0, zeroblob(33554432) FROM launch_row r LIMIT 1" \
 		"INSERT OR REPLACE INTO work SELECT id >> 40, shape, coalesce(arguments, 0), randomblob(272) FROM launch_row"
+}
+
+@test "what was learned that nobody can have learned" {
+	harmless "UPDATE learned SET snapshot = zeroblob(100000000)" "UPDATE learned SET snapshot = randomblob(4096)" \
+		"UPDATE learned SET snapshot = 'text'" "UPDATE learned SET snapshot = substr(snapshot, 1, length(snapshot) - 8)" \
+		"UPDATE learned SET snapshot = snapshot || zeroblob(8)" "UPDATE learned SET snapshot = 9223372036854775807" \
+		"UPDATE learned SET checksum = checksum + 1" "UPDATE OR REPLACE learned SET process = 9223372036854775807" \
+		"UPDATE learned SET snapshot = CAST(substr(snapshot, 1, 200) || randomblob(8) || substr(snapshot, 209) AS BLOB)" \
+		"UPDATE process SET ended = '', boot_id = x'00', pid = -1, pid_start = 1e308"
 }
 
 # Kind 7: the launch or transfer with the sequence number ns failed. 1 << 19 marks launches as failed.

@@ -85,10 +85,10 @@ endless="WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
 	"$kerncast" replay bad.db >replay.out
 }
 
-# What the newest process says of its past, and how many parts of it it has used.
+# What the newest process says of its past, and whether it has begun with one.
 past_of_newest() {
 	sql "SELECT coalesce((SELECT text FROM message WHERE process = p.id AND code = 'PAST_UNUSED'), 'used') || ': ' ||
-		(SELECT count(*) FROM past_part WHERE process = p.id) FROM process p ORDER BY id DESC LIMIT 1" bad.db
+		(SELECT count(*) FROM past WHERE process = p.id) FROM process p ORDER BY id DESC LIMIT 1" bad.db
 }
 
 @test "where the past is too long to be read at the start, the run begins like a first one and says so" {
@@ -107,8 +107,8 @@ past_of_newest() {
 	# A table so long that finding the newest processes takes more than the 200 ms of the start.
 	damaged "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 		WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000000)
-		INSERT INTO arguments SELECT (SELECT max(id) FROM process), i + 1000, '' FROM n"
-	application "many arguments"
+		INSERT INTO learned SELECT i + 1000000, 1, '' FROM n"
+	application "much that others have learned"
 	equal "$(<application.err)" "" "standard error"
 	equal "$(past_of_newest)" "$fresh: reading it takes too long: 0"
 	equal "$(sql "SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.id = (SELECT max(id) FROM process)

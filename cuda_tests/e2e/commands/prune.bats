@@ -20,7 +20,7 @@ is_whole() {
 	for table in launch_row lambda_row transfer stream_call; do
 		equal "$(sql "SELECT count(*) FROM $table WHERE id >> 40 NOT IN (SELECT id FROM process)")" 0 "$table"
 	done
-	for table in message ledger call_site arguments stream process_kernel rollup process_device engine_event work past_part; do
+	for table in message ledger call_site arguments stream process_kernel rollup process_device engine_event work past learned; do
 		equal "$(sql "SELECT count(*) FROM $table WHERE process NOT IN (SELECT id FROM process)")" 0 "$table"
 	done
 	equal "$(sql 'SELECT count(*) FROM process WHERE run NOT IN (SELECT id FROM run)')" 0 processes
@@ -45,7 +45,7 @@ is_whole() {
 		"$kerncast" report --json --exact --run "${run#*:}" >after
 		diff "${run%:*}.before" after
 	done
-	equal "$(sql 'SELECT count(*) FROM past_part WHERE process IN (SELECT id FROM process WHERE run = 3) AND source IS NULL')" 2
+	equal "$(sql 'SELECT count(*) FROM past WHERE process IN (SELECT id FROM process WHERE run = 3) AND source IS NULL')" 1
 	contains "$("$kerncast" replay --run 4)" "200 launches replayed"
 	record 25 # begins with what the others taught
 	within "$(sql "SELECT count(*) FROM launch WHERE process = (SELECT max(id) FROM process) AND novelty = 'repeated'")" 190 200

@@ -15,9 +15,9 @@ static const struct {
 	const char *table;
 	enum owner owner;
 } tables[] = {
-    {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN},    {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
-    {"process_kernel", BY_COLUMN}, {"rollup", BY_RUN},          {"process_device", BY_COLUMN}, {"work", BY_COLUMN},
-    {"past_part", BY_COLUMN},      {"engine_event", BY_COLUMN}, {"process", BY_RUN},
+    {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN}, {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
+    {"process_kernel", BY_COLUMN}, {"rollup", BY_RUN},       {"process_device", BY_COLUMN}, {"work", BY_COLUMN},
+    {"past", BY_COLUMN},           {"learned", BY_COLUMN},   {"engine_event", BY_COLUMN},   {"process", BY_RUN},
 };
 
 /* Those with a row for each launch, transfer or call. The process is in the upper bits of the row's id. */
@@ -58,8 +58,7 @@ static int delete_run(struct kc_store *s, int64_t run)
  * they began. processes: a query for their ids, behind IN or NOT IN. */
 static int delete_loose(struct kc_store *s, const char *processes)
 {
-	return kc__execute(s,
-			   "DELETE FROM message WHERE process %s; UPDATE past_part SET source = NULL WHERE source %s",
+	return kc__execute(s, "DELETE FROM message WHERE process %s; UPDATE past SET source = NULL WHERE source %s",
 			   processes, processes);
 }
 

@@ -71,7 +71,7 @@ static double content(void)
 	static const char sums[] =
 	    "SELECT (SELECT count(*) FROM launch_row) + (SELECT count(*) FROM transfer) + (SELECT count(*) FROM "
 	    "lambda_row)"
-	    " + (SELECT count(*) FROM stream_call) + (SELECT count(*) FROM work) + (SELECT count(*) FROM past_part)"
+	    " + (SELECT count(*) FROM stream_call) + (SELECT count(*) FROM work) + (SELECT count(*) FROM past)"
 	    " + (SELECT total(launches + measured + matched) FROM rollup)"
 	    " + (SELECT total(count) FROM ledger WHERE item IN ('launches', 'predicted', 'matched', 'transfers'))";
 	struct kc_store *store;

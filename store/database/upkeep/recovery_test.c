@@ -635,7 +635,7 @@ static void what_was_known_is_recovered(void **state)
 {
 	struct kc_journal *j = dead_journal(1);
 	struct kc_event_entry event = {.number = 2, .kind = KC_EVENT_CALIBRATION, .time_ns = 1000005};
-	struct kc_past_entry past = {.source = 1, .first_sequence = 3, .last_sequence = 4};
+	struct kc_past_entry past = {.source = 1, .checksum = 3};
 	struct kc_work_entry work = {.kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}, .count = KC_WORK_NUMBERS};
 	struct kc_launch launch = launch_of(0);
 
@@ -657,7 +657,7 @@ static void what_was_known_is_recovered(void **state)
 				   " AND measured_event = 7 AND decided_event = 12"),
 			 1);
 	assert_int_equal(number_of("SELECT count(*) FROM engine_event WHERE number = 2 AND kind = 'calibration'"), 1);
-	assert_int_equal(number_of("SELECT count(*) FROM past_part WHERE source = 1 AND first_sequence = 3"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM past WHERE source = 1 AND checksum = 3"), 1);
 	assert_int_equal(number_of("SELECT count(*) FROM work WHERE length(counts) = 368"), 1);
 	assert_int_equal(number_of("SELECT count(*) FROM message"), 0);
 }

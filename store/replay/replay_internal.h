@@ -10,7 +10,7 @@
 #ifndef KC_REPLAY_INTERNAL_H
 #define KC_REPLAY_INTERNAL_H
 
-#include "past.h"
+#include "store/past/past.h"
 #include "predictor/concurrency/overlap.h"
 #include "replay_delay.h"
 #include "replay_load.h"
@@ -113,7 +113,7 @@ void kc__knowledge_free(struct kc__replay_knowledge *knowledge);
 /* arguments: text, NULL where none is known. counts: the work of such launches, NULL: not known. */
 struct kc__replay_shape *kc__knowledge_shape(struct kc__replay_knowledge *knowledge, int64_t row, const char *arguments,
 					     const struct kc_counts *counts);
-/* Learning begins with this, which must outlive the knowledge. */
+/* Learning begins with this, which must outlive the knowledge. Before anything else. */
 void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_beginning *from);
 struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *knowledge, int64_t row);
 int kc__knowledge_error(const struct kc__replay_knowledge *knowledge);
@@ -122,9 +122,6 @@ void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
 /* From here on the database is not read. */
 void kc__knowledge_leave(struct kc__replay_knowledge *knowledge);
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge);
-
-/* past.c: what these parts taught; NULL: nothing, as there are none. 0 or -errno. */
-int kc__past_of(struct kc_store *s, const struct kc__past_parts *parts, struct kc_past **past);
 
 /* replay_streams.c: the devices that a process uses, and its streams on them. */
 #define KC__USED_DEVICES_MAX 64u

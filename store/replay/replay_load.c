@@ -220,9 +220,7 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
     [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns, e.device FROM engine_event e"
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
-    [KC__LOAD_PAST_PARTS] = "SELECT (SELECT id FROM process WHERE id = past_part.source), first_sequence, last_sequence"
-			    " FROM past_part WHERE process = ?1"
-			    " ORDER BY place LIMIT ?2",
+    [KC__LOAD_PAST] = "SELECT (SELECT id FROM process WHERE id = past.source), checksum FROM past WHERE process = ?1",
     /* The ns of a wait are a time on the process's clock, those of an occupation are a duration. */
     [KC__LOAD_STREAM_CALLS] = "SELECT id, kind, stream, device, time_ns, ns, known_events, measured_start_ns,"
 			      " measured_end_ns, measured_event FROM stream_call"

@@ -207,6 +207,7 @@ void kc__knowledge_each(const struct kc__replay_knowledge *knowledge,
 void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct kc_beginning *from)
 {
 	knowledge->from = *from;
+	kc_past_recall_cells(from, knowledge->cells);
 }
 
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge)
@@ -462,6 +463,9 @@ static void note_arguments(struct kc__replay_knowledge *knowledge, struct kc__re
 	shape->code->engine.by_arguments = take(knowledge, bytes) ? NULL : calloc(1, bytes);
 	if (!shape->code->engine.by_arguments)
 		fail(knowledge, -ENOMEM);
+	else if (shape->code->identity.mangled)
+		kc_past_recall_arguments(&knowledge->from, &shape->code->identity, shape->on->name,
+					 shape->code->engine.by_arguments);
 }
 
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,

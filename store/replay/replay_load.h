@@ -103,7 +103,7 @@ enum kc__load {
 	KC__LOAD_TRANSFERS,
 	KC__LOAD_ARGUMENTS,
 	KC__LOAD_EVENTS,
-	KC__LOAD_PAST_PARTS,
+	KC__LOAD_PAST,
 	KC__LOAD_GRAPHS_MEASURED,
 	KC__LOAD_COUNTED_WORK,
 	KC__LOAD_STREAM_CALLS,
@@ -154,13 +154,6 @@ struct kc__recorded_events { /* of one process, by their numbers */
 	size_t count, capacity;
 };
 
-/* The parts of earlier processes that a process had learned from when it began, in that order. process 0: it is no
- * longer in the database. */
-struct kc__past_parts {
-	struct kc__part *at;
-	size_t count, capacity;
-};
-
 /* What a kernel's cost formula yielded for a launch shape and arguments. */
 struct kc__counted_launch {
 	int64_t shape;     /* row */
@@ -174,13 +167,13 @@ struct kc__counted_work { /* of one process, by shape and arguments */
 	size_t refused; /* rows that hold no counts: damaged, or of a version that counted less */
 };
 
-/* At most KC__EVENTS_MAX, KC__PAST_PARTS_MAX and KC__COUNTED_MAX rows of a process; no process records more. These
- * functions replace what the struct held; it is all zeros at first. 0 or -errno. */
+/* At most KC__EVENTS_MAX and KC__COUNTED_MAX rows of a process; no process records more. These functions replace what
+ * the struct held; it is all zeros at first. 0 or -errno. */
 #define KC__EVENTS_MAX 1048576u
-#define KC__PAST_PARTS_MAX 8192u
 #define KC__COUNTED_MAX 65536u
 int kc__events_load(struct kc__loader *loader, int64_t process, struct kc__recorded_events *events);
-int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts);
+/* What it began with; source 0: nothing, or what is not in the database any more, and then *found is 1. */
+int kc__began_with_load(struct kc__loader *loader, int64_t process, struct kc_past_entry *began_with, int *found);
 int kc__counted_work_load(struct kc__loader *loader, int64_t process, struct kc__counted_work *work);
 /* *chosen: not all of its launches were stored, but all ran and taught. *incomplete: the journal had no room for all
  * that it did. 0 or -errno. */
@@ -193,7 +186,6 @@ int kc__arguments_load(struct kc__loader *loader, int64_t process, const struct 
 /* NULL: there are none. */
 const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *work, int64_t shape, int64_t arguments);
 void kc__events_free(struct kc__recorded_events *events);
-void kc__past_parts_free(struct kc__past_parts *parts);
 void kc__counted_work_free(struct kc__counted_work *work);
 
 struct kc__stream_row {

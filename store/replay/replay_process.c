@@ -81,31 +81,24 @@ void kc__events_free(struct kc__recorded_events *events)
 	*events = (struct kc__recorded_events){0};
 }
 
-static int add_past_part(sqlite3_stmt *row, void *into)
+int kc__began_with_load(struct kc__loader *loader, int64_t process, struct kc_past_entry *began_with, int *found)
 {
-	struct kc__past_parts *parts = into;
-	int64_t source = sqlite3_column_int64(row, 0), first = sqlite3_column_int64(row, 1);
-	int64_t last = sqlite3_column_int64(row, 2);
-	int rc = make_room((void **)&parts->at, parts->count, &parts->capacity, sizeof(*parts->at));
+	sqlite3 *db = loader->store->db;
+	sqlite3_stmt *row = kc__loader_ask(loader, KC__LOAD_PAST);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (source <= 0 || source > KC_PROCESS_MAX || first < 0 || last > KC_SEQUENCE_MASK || first > last)
-		source = first = last = 0;
-	parts->at[parts->count++] = (struct kc__part){source, (uint64_t)first, (uint64_t)last};
-	return 0;
-}
-
-int kc__past_parts_load(struct kc__loader *loader, int64_t process, struct kc__past_parts *parts)
-{
-	parts->count = 0;
-	return each_row(loader, KC__LOAD_PAST_PARTS, process, KC__PAST_PARTS_MAX, add_past_part, parts);
-}
-
-void kc__past_parts_free(struct kc__past_parts *parts)
-{
-	free(parts->at);
-	*parts = (struct kc__past_parts){0};
+	*began_with = (struct kc_past_entry){0};
+	if (!row)
+		return kc__errno(db, sqlite3_errcode(db));
+	sqlite3_bind_int64(row, 1, process);
+	rc = sqlite3_step(row);
+	*found = rc == SQLITE_ROW;
+	if (*found && sqlite3_column_int64(row, 0) > 0) {
+		began_with->source = sqlite3_column_int64(row, 0);
+		began_with->checksum = (uint64_t)sqlite3_column_int64(row, 1);
+	}
+	sqlite3_reset(row);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(db, rc);
 }
 
 /* 0; -EINVAL: the column does not hold counts. */

@@ -36,13 +36,12 @@ static void put_order(struct kc_store *s, uint64_t *index)
 {
 	struct kc_event_entry events[] = {{.number = 6, .kind = KC_EVENT_SIZE, .kernel = 3, .time_ns = BASE_NS + 70},
 					  {.number = 2, .kind = KC_EVENT_CALIBRATION}};
-	struct kc_past_entry parts[] = {{.place = 1, .source = 9, .first_sequence = 5, .last_sequence = 7},
-					{.place = 0, .source = 8, .last_sequence = 3}};
+	struct kc_past_entry began_with = {.source = 9, .checksum = UINT64_MAX - 5};
 	struct kc_work_entry works[] = {work_of(2, 0.1), work_of(0, 3)};
 
+	put_entry(s, index, KC_KIND_PAST, &began_with, sizeof(began_with));
 	for (int i = 0; i < 2; i++) {
 		put_entry(s, index, KC_KIND_EVENT, &events[i], sizeof(events[i]));
-		put_entry(s, index, KC_KIND_PAST, &parts[i], sizeof(parts[i]));
 		put_entry(s, index, KC_KIND_WORK, &works[i], sizeof(works[i]));
 	}
 }
@@ -90,7 +89,8 @@ struct loaded {
 	struct kc__loader loader;
 	struct kc__ops ops;
 	struct kc__recorded_events events;
-	struct kc__past_parts parts;
+	struct kc_past_entry began_with;
+	int had_past;
 	struct kc__counted_work work;
 };
 
@@ -103,7 +103,7 @@ static void load(struct loaded *l)
 	assert_int_equal(kc__ops_load(&l->loader, &whole, 1, &l->ops), 0);
 	for (int i = 0; i < 2; i++) { /* what was there before is let go */
 		assert_int_equal(kc__events_load(&l->loader, 1, &l->events), 0);
-		assert_int_equal(kc__past_parts_load(&l->loader, 1, &l->parts), 0);
+		assert_int_equal(kc__began_with_load(&l->loader, 1, &l->began_with, &l->had_past), 0);
 		assert_int_equal(kc__counted_work_load(&l->loader, 1, &l->work), 0);
 	}
 }
@@ -112,7 +112,6 @@ static void unload(struct loaded *l)
 {
 	kc__ops_free(&l->ops);
 	kc__events_free(&l->events);
-	kc__past_parts_free(&l->parts);
 	kc__counted_work_free(&l->work);
 	kc__loader_close(&l->loader);
 	kc_store_close(l->loader.store);
@@ -151,11 +150,9 @@ static void the_recorded_order_comes_back(void **state)
 	assert_int_equal(l.events.at[1].device, 1);
 	assert_int_equal(l.events.at[1].kernel, 1);
 	assert_int_equal(l.events.at[1].time_ns, 70);
-	assert_int_equal(l.parts.count, 2);
-	assert_int_equal(l.parts.at[0].process, 8);
-	assert_int_equal(l.parts.at[0].last_sequence, 3);
-	assert_int_equal(l.parts.at[1].process, 9);
-	assert_int_equal(l.parts.at[1].first_sequence, 5);
+	assert_int_equal(l.had_past, 1);
+	assert_int_equal(l.began_with.source, 9);
+	assert_true(l.began_with.checksum == UINT64_MAX - 5);
 	unload(&l);
 }
 
@@ -165,12 +162,10 @@ static void a_process_that_was_removed_is_no_source(void **state)
 	struct loaded l;
 
 	(void)state;
-	make_database("DELETE FROM process WHERE id = 8");
+	make_database("DELETE FROM process WHERE id = 9");
 	load(&l);
-	assert_int_equal(l.parts.count, 2);
-	assert_int_equal(l.parts.at[0].process, 0);
-	assert_int_equal(l.parts.at[0].last_sequence, 0);
-	assert_int_equal(l.parts.at[1].process, 9);
+	assert_int_equal(l.had_past, 1);
+	assert_int_equal(l.began_with.source, 0);
 	unload(&l);
 }
 
@@ -289,10 +284,7 @@ static void damaged_rows_are_refused(void **state)
 	static const char changes[] =
 	    "UPDATE engine_event SET kind = 'surprise', kernel = 9223372036854775807 WHERE number = 2;"
 	    "INSERT INTO engine_event VALUES(1, -5, 'past', 0, 0, 0), (1, 9223372036854775807, 'past', 0, 0, 0);"
-	    "UPDATE past_part SET source = NULL WHERE place = 0; UPDATE past_part SET first_sequence = 8 WHERE place = "
-	    "1;"
-	    "INSERT INTO past_part VALUES(1, -7, 9223372036854775807, 0, 1), (1, 9223372036854775807, 1, -1, 1),"
-	    " (1, 4, 3, 0, 1099511627776);"
+	    "UPDATE past SET source = -9223372036854775808;"
 	    "UPDATE work SET counts = zeroblob(271) WHERE arguments = 0;"
 	    "INSERT INTO work VALUES(1, 900, 0, zeroblob(0)), (1, 901, 0, zeroblob(264)), (1, 902, 0, 'text'),"
 	    " (1, 903, 0, zeroblob(1000000)), (1, -9223372036854775808, 0, zeroblob(280))," /* of a later version */
@@ -305,11 +297,7 @@ static void damaged_rows_are_refused(void **state)
 	assert_int_equal(l.events.count, 2);
 	assert_int_equal(l.events.at[0].number, 2);
 	assert_int_equal(l.events.at[0].kind, KC_EVENT_NONE);
-	assert_int_equal(l.parts.count, 5);
-	for (size_t i = 0; i < l.parts.count; i++) {
-		assert_int_equal(l.parts.at[i].process, 0);
-		assert_int_equal(l.parts.at[i].last_sequence, 0);
-	}
+	assert_int_equal(l.began_with.source, 0);
 	assert_int_equal(l.work.refused, 6);
 	assert_int_equal(l.work.count, 2);
 	assert_non_null(kc__counted_work_find(&l.work, INT64_MIN, 0));

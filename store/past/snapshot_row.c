@@ -1,0 +1,119 @@
+#include "snapshot_row.h"
+
+#include "snapshot.h"
+#include "store/common/process.h"
+#include "store/database/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of `learned` are found by their process alone, and there are few. */
+static const char insert[] = "INSERT OR REPLACE INTO learned(process, checksum, snapshot) VALUES(?,?,?)";
+static const char removal[] =
+    "DELETE FROM learned WHERE process IN (SELECT l.process FROM learned l JOIN process p"
+    " ON p.id = l.process WHERE p.executable = (SELECT executable FROM process WHERE id = %lld)"
+    " ORDER BY l.process DESC LIMIT -1 OFFSET %u)";
+
+static uint64_t checksum_of(const void *snapshot)
+{
+	struct kc_snapshot_head head;
+
+	memcpy(&head, snapshot, sizeof(head));
+	return head.checksum;
+}
+
+int kc_snapshot_store(struct kc_store *s, const void *snapshot, size_t bytes)
+{
+	sqlite3_stmt *row = NULL;
+	int rc;
+
+	kc__enter();
+	kc__held_lengthen(s);
+	rc = sqlite3_prepare_v2(s->db, insert, -1, &row, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, s->process);
+		sqlite3_bind_int64(row, 2, (int64_t)checksum_of(snapshot));
+		sqlite3_bind_blob(row, 3, snapshot, (int)bytes, SQLITE_STATIC);
+		rc = sqlite3_step(row);
+	}
+	sqlite3_finalize(row);
+	rc = kc__errno(s->db, rc);
+	if (rc == 0)
+		rc = kc__execute(s, removal, (long long)s->process, KC_SNAPSHOTS_OF_A_PROGRAM);
+	kc__leave();
+	return rc;
+}
+
+enum { PROCESS, ENDED, BOOT_ID, PID, PID_START };
+static const char newest[] = "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM learned l JOIN process p"
+			     " ON p.id = l.process WHERE p.executable = ?1 AND p.source IS NULL"
+			     " ORDER BY l.process DESC";
+
+/* How it ended is written by itself, or by the command that finds its journal: one that was killed may have ended
+ * without either. */
+static int has_ended(sqlite3_stmt *row, const char *boot_id)
+{
+	const char *ended = (const char *)sqlite3_column_text(row, ENDED);
+	const char *boot = (const char *)sqlite3_column_text(row, BOOT_ID);
+
+	return (ended && *ended) || !boot || strcmp(boot, boot_id) != 0 ||
+	       kc_process_start((uint32_t)sqlite3_column_int64(row, PID)) !=
+		   (uint64_t)sqlite3_column_int64(row, PID_START);
+}
+
+int kc_snapshot_newest(struct kc_store *s, const char *executable, int64_t *process)
+{
+	char boot_id[KC_BOOT_ID_BYTES] = "";
+	sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(s->db, newest, -1, &row, NULL);
+
+	*process = 0;
+	kc_boot_id(boot_id, sizeof(boot_id));
+	if (rc == SQLITE_OK)
+		sqlite3_bind_text(row, 1, executable, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && !*process && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		rc = SQLITE_OK;
+		if (has_ended(row, boot_id))
+			*process = sqlite3_column_int64(row, PROCESS);
+	}
+	sqlite3_finalize(row);
+	return kc__errno(s->db, rc);
+}
+
+/* Read in one piece, as a column would be copied once more. */
+static int read_blob(struct kc_store *s, sqlite3_blob *blob, void **bytes, size_t *size)
+{
+	int length = sqlite3_blob_bytes(blob), rc;
+
+	if (length < (int)sizeof(struct kc_snapshot_head) || (size_t)length > KC_SNAPSHOT_BYTES_MAX)
+		return -EBADMSG;
+	*bytes = kc__take(s, (size_t)length) ? NULL : malloc((size_t)length);
+	if (!*bytes)
+		return -ENOMEM;
+	*size = (size_t)length;
+	rc = sqlite3_blob_read(blob, *bytes, length, 0);
+	if (rc != SQLITE_OK) {
+		free(*bytes);
+		*bytes = NULL;
+	}
+	return kc__errno(s->db, rc);
+}
+
+int kc_snapshot_load(struct kc_store *s, int64_t process, uint64_t checksum, void **bytes, size_t *size)
+{
+	sqlite3_blob *blob = NULL;
+	int rc = sqlite3_blob_open(s->db, "main", "learned", "snapshot", process, 0, &blob);
+
+	*bytes = NULL;
+	*size = 0;
+	if (rc == SQLITE_ERROR) /* no such row, or no bytes in it */
+		return 0;
+	rc = rc == SQLITE_OK ? read_blob(s, blob, bytes, size) : kc__errno(s->db, rc);
+	sqlite3_blob_close(blob);
+	if (*bytes && checksum && checksum != checksum_of(*bytes)) {
+		free(*bytes);
+		*bytes = NULL;
+	}
+	return rc;
+}
