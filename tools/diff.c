@@ -7,6 +7,7 @@
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
+#include "store/query/renumbered.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -266,8 +267,13 @@ static int compare(struct comparison *c)
 	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL},
 	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL},
 	};
-	int rc = kc_diff_compare(&c->names, inputs, &c->request->options.limits, &c->diff), status;
+	int rc = 0, status;
 
+	if (!c->request->baseline)
+		rc = kc_measured_renumber(&c->names, c->sides[KC_OLD].runs, c->sides[KC_OLD].count,
+					  c->sides[KC_NEW].runs);
+	if (rc == 0)
+		rc = kc_diff_compare(&c->names, inputs, &c->request->options.limits, &c->diff);
 	if (rc < 0) {
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;

@@ -50,6 +50,7 @@ void kc_measured_run_free(struct kc_measured_run *run)
 	free(run->devices);
 	free(run->launches.at);
 	free(run->moments.at);
+	free(run->codes.at);
 	*run = (struct kc_measured_run){0};
 }
 
@@ -154,21 +155,35 @@ int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangl
 	return rc;
 }
 
-int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out)
+/* A new kernel with this name. name: taken; NULL: no memory. */
+static int another_kernel(struct kc_measured_names *names, uint32_t kernel, char *name, uint32_t *out)
 {
-	const struct kc_measured_kernel *whole = kc_measured_kernel(names, kernel);
-	char *mangled = strdup(whole->mangled), *name = NULL;
-	uint32_t number = 0;
+	char *mangled = name ? strdup(kc_measured_kernel(names, kernel)->mangled) : NULL;
+	uint32_t number = mangled ? add_kernel(names, mangled, name) : 0;
 
-	if (asprintf(&name, "%s on %s", whole->name,
-		     process ? ((char *const *)names->processes.at)[process - 1] : "other processes") < 0)
-		name = NULL;
-	if (mangled && name)
-		number = add_kernel(names, mangled, name);
 	free(mangled);
 	free(name);
 	*out = number - 1;
 	return number ? 0 : -ENOMEM;
+}
+
+int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "%s on %s", kc_measured_kernel(names, kernel)->name,
+		     process ? ((char *const *)names->processes.at)[process - 1] : "other processes") < 0)
+		name = NULL;
+	return another_kernel(names, kernel, name, out);
+}
+
+int kc_measured_kernel_was(struct kc_measured_names *names, uint32_t kernel, unsigned long number, uint32_t *out)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "%s (was _%lu)", kc_measured_kernel(names, kernel)->name, number) < 0)
+		name = NULL;
+	return another_kernel(names, kernel, name, out);
 }
 
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out)
@@ -231,6 +246,18 @@ static int name_model(struct reader *r, int column, uint32_t *model)
 	return *model ? 0 : -ENOMEM;
 }
 
+static int note_code(struct reader *r, uint32_t shape)
+{
+	struct kc_measured_code *code = kc__list_add(&r->run->codes, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	*code = (struct kc_measured_code){shape, sqlite3_column_int64(r->shape, 12),
+					  (uint32_t)sqlite3_column_int64(r->shape, 13),
+					  (uint32_t)sqlite3_column_int64(r->shape, 14)};
+	return 0;
+}
+
 /* -ENOENT: the database has no such row. */
 static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, struct shape *row)
 {
@@ -255,6 +282,8 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, struct shap
 		rc = name_model(r, 10, &shape.model);
 	if (rc == 0)
 		rc = kc_measured_shape_number(r->names, &shape, out);
+	if (rc == 0)
+		rc = note_code(r, *out);
 	sqlite3_reset(r->shape);
 	return rc;
 }
@@ -458,7 +487,8 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 						  "SELECT coalesce(k.mangled, 'unknown'),"
 						  " coalesce(k.name, 'unknown'), s.grid_x, s.grid_y, s.grid_z,"
 						  " s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes, s.kernel,"
-						  " d.name, s.device FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
+						  " d.name, s.device, k.code_hash, k.registers, k.static_shared_bytes "
+						  "FROM shape s LEFT JOIN kernel k ON k.id = s.kernel"
 						  " LEFT JOIN device d ON d.id = s.device"
 						  " WHERE s.id = ?1",
 						  -1, &r.shape, NULL));

@@ -67,6 +67,13 @@ struct kc_measured_launch {
 	uint8_t overlap;    /* enum kc_overlap */
 };
 
+/* What a launch shape's kernel was compiled to; a shape may have several. */
+struct kc_measured_code {
+	uint32_t shape;
+	int64_t hash; /* of the code; 0: not known */
+	uint32_t registers, static_shared_bytes;
+};
+
 struct kc_measured_moment {
 	int64_t id;       /* of the row: process and sequence number (store/database/schema.h) */
 	int64_t start_ns; /* measured, on the clock of the process, which is that of the whole run unless imported */
@@ -82,6 +89,7 @@ struct kc_measured_run {
 	int simulated;
 	struct kc__list launches; /* struct kc_measured_launch, process by process; failed calls are left out */
 	struct kc__list moments;  /* struct kc_measured_moment, one for each launch, if asked for */
+	struct kc__list codes;    /* struct kc_measured_code */
 	uint32_t streams;
 	uint64_t unknown; /* launches of a shape that the database lacks: left out */
 };
@@ -93,6 +101,8 @@ int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangl
 int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out);
 /* A new kernel, for the launches of another one on a process; 0: on all that are not told apart. 0 or -ENOMEM. */
 int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out);
+/* A new kernel, which before had another number in its name. 0 or -ENOMEM. */
+int kc_measured_kernel_was(struct kc_measured_names *names, uint32_t kernel, unsigned long number, uint32_t *out);
 void kc_measured_names_free(struct kc_measured_names *names);
 
 /* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are

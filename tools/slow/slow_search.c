@@ -3,6 +3,7 @@
 #include "tools/system/database.h"
 
 #include "store/database/schema.h"
+#include "store/query/renumbered.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,6 +101,8 @@ static int find(struct kc_slow_search *s, const struct kc_diff_limits *limits)
 
 	s->runs = (struct kc_slow_runs){&s->names, s->earlier.runs, s->earlier.read, s->this.runs};
 	if (has_earlier)
+		rc = kc_measured_renumber(&s->names, s->earlier.runs, s->earlier.read, s->this.runs);
+	if (has_earlier && rc == 0)
 		rc = kc_diff_compare(&s->names, inputs, limits, &s->diff);
 	if (rc == 0)
 		rc = kc_slow_find(&s->runs, has_earlier ? &s->diff : NULL, limits, &s->slow);
