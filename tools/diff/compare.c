@@ -39,11 +39,41 @@ static int estimate_shape(struct comparing *c, size_t first, size_t last, struct
 	return rc;
 }
 
+/* What became of the launches that ran alone, and of those that did not. */
+static void note_company(const struct kc_diff_units *units, size_t first, size_t last, struct kc_diff_kernel *kernel)
+{
+	for (size_t u = first; u < last; u++) {
+		const struct kc_diff_unit *unit = units->at + u;
+		struct kc_diff_by_company *of = kernel->company + kc_diff_unit_company(units, unit);
+
+		for (uint32_t i = unit->first_cell; i < unit->first_cell + unit->cells; i++) {
+			const struct kc_diff_cell *cell = units->cells + i;
+			double n = cell->launches[KC_OLD] > 0 ? cell->launches[KC_NEW] : 0;
+
+			of->launches += n;
+			if (n > 0)
+				of->log_change +=
+				    (cell->log[KC_NEW] - cell->log[KC_OLD] - of->log_change) * n / of->launches;
+		}
+	}
+}
+
+int kc_diff_only_overlapped(const struct kc_diff_kernel *kernel, const struct kc_diff_limits *limits)
+{
+	const struct kc_diff_by_company *alone = kernel->company + KC_COMPANY_NONE,
+					*beside = kernel->company + KC_COMPANY_SOME;
+
+	return kernel->what == KC_DIFF_SLOWER && alone->launches >= KC_DIFF_LAUNCHES &&
+	       beside->launches >= KC_DIFF_LAUNCHES && alone->log_change < log1p(limits->over) / 2 &&
+	       beside->log_change > log1p(limits->over);
+}
+
 static int estimate_kernel(struct comparing *c, size_t first, size_t last)
 {
 	struct kc_diff_kernel *kernel = c->out->kernels + c->units.at[first].kernel;
 	int rc = kc_diff_estimate(&c->units, first, last, c->out->old_runs, &kernel->estimate);
 
+	note_company(&c->units, first, last, kernel);
 	kernel->first_shape = (uint32_t)c->out->shape_count;
 	for (size_t from = first, to; rc == 0 && from < last; from = to) {
 		for (to = from + 1; to < last && c->units.at[to].shape == c->units.at[from].shape;)

@@ -48,6 +48,12 @@ struct kc_diff_shape {
 	double p;
 };
 
+/* Of the launches that are compared, those that ran alone, or overlapped. */
+struct kc_diff_by_company {
+	double launches;   /* of NEW */
+	double log_change; /* mean; 0: there are none */
+};
+
 struct kc_diff_kernel {
 	uint32_t kernel; /* of the names */
 	enum kc_diff_what what;
@@ -68,8 +74,9 @@ struct kc_diff_kernel {
 	uint32_t
 	    replaced; /* new, gone: the kernel that came in its place, or that it came in place of; KC_DIFF_NOWHERE */
 	uint32_t first_shape, shapes; /* of kc_diff.shapes */
-	int is_collective;            /* kc_diff_is_collective() */
-	uint32_t whole, process;      /* of a kernel on one process: the kernel, the process; else itself and 0 */
+	struct kc_diff_by_company company[KC_COMPANIES];
+	int is_collective;       /* kc_diff_is_collective() */
+	uint32_t whole, process; /* of a kernel on one process: the kernel, the process; else itself and 0 */
 };
 
 struct kc_diff_sums { /* ns; NEW less OLD. difference = all others together */
@@ -101,6 +108,8 @@ struct kc_diff {
 /* Adds kernels on one process to the names. 0 or -ENOMEM. *out is to be freed either way. */
 int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
 		    const struct kc_diff_limits *limits, struct kc_diff *out);
+/* Whether a slower kernel is so only beside others: alone it changed by less than half of the limit. */
+int kc_diff_only_overlapped(const struct kc_diff_kernel *kernel, const struct kc_diff_limits *limits);
 /* Puts the kernels in another order, slower and faster ones first all the same. */
 void kc_diff_sort(struct kc_diff *diff, enum kc_sort by);
 void kc_diff_free(struct kc_diff *diff);

@@ -83,11 +83,6 @@ static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *ke
 					    less(shape->of[KC_NEW][i], shape->compared[KC_NEW][i]));
 }
 
-static uint8_t company_of(const struct kc_diff_units *units, const struct kc_diff_unit *unit)
-{
-	return items_of(units, KC_NEW)[units->order[KC_NEW][unit->first[KC_NEW]]].company;
-}
-
 static struct side_sum sum_of_unit(const struct adding *c, const struct kc_diff_unit *unit, int side)
 {
 	double runs = side == KC_OLD ? c->out->old_runs : 1;
@@ -107,7 +102,7 @@ static void add_up_units(const struct adding *c)
 	for (size_t u = 0; u < c->units->count; u++) {
 		const struct kc_diff_unit *unit = c->units->at + u;
 		struct shape_sum *shape = c->sums + unit->shape;
-		uint8_t company = company_of(c->units, unit);
+		enum kc_diff_company company = kc_diff_unit_company(c->units, unit);
 		struct side_sum sums[KC_SIDES];
 
 		for (int side = 0; side < KC_SIDES; side++) {

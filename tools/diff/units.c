@@ -499,6 +499,11 @@ int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_di
 	return rc;
 }
 
+enum kc_diff_company kc_diff_unit_company(const struct kc_diff_units *units, const struct kc_diff_unit *unit)
+{
+	return items_of(units, KC_NEW)[units->order[KC_NEW][unit->first[KC_NEW]]].company;
+}
+
 void kc_diff_units_free(struct kc_diff_units *units)
 {
 	for (int side = 0; side < KC_SIDES; side++) {

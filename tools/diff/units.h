@@ -89,6 +89,8 @@ void kc_diff_scatter(double *values, size_t n, double *low, double *high);
 /* names: of all shapes of both sides. 0 or -ENOMEM. *out is to be freed either way. */
 int kc_diff_units_make(const struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
 		       struct kc_diff_units *out);
+/* Of its launches, all the same. */
+enum kc_diff_company kc_diff_unit_company(const struct kc_diff_units *units, const struct kc_diff_unit *unit);
 void kc_diff_units_free(struct kc_diff_units *units);
 
 #endif

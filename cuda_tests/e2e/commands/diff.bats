@@ -58,6 +58,21 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 	contains "$(<faster.out)" "One run against one"
 }
 
+# Only transpose costs more. stencil runs beside it, and there alone takes longer.
+@test "a kernel that is slower only beside a slower one is said to be" {
+	demo 1
+	demo 2
+	sed 's|\*transpose\* *1100+threads/8|*transpose* 3300+3*threads/8|' "$SIMCUDA_COSTS" >slower.costs
+	! cmp -s slower.costs "$SIMCUDA_COSTS"
+	SIMCUDA_COSTS=$PWD/slower.costs demo 3
+	"$kerncast" diff --json >diff.json
+	equal "$(of_diff "(SELECT group_concat(substr(value ->> 'name', 1, 7) || ' ' || (value ->> 'why')) FROM
+		(SELECT value FROM json_each(j, '$.contributors') LIMIT 2))")" "transpo slower,stencil slower_overlapped" "contributors"
+	within "$(of_diff "(SELECT value ->> 'alone_change' FROM json_each(j, '$.changes') WHERE value ->> 'name' LIKE 'stencil%')")" \
+		-1 1 "percent alone"
+	contains "$("$kerncast" diff)" "only when overlapped: alone "
+}
+
 @test "the parts of the sum are the difference between the runs" {
 	demo 1
 	slower_matmul 2

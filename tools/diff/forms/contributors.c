@@ -88,8 +88,8 @@ static void find_reason(struct kc_diff_contributor *c, int few)
 }
 
 /* Without what is shown of it: describe(). */
-static void make(const struct kc_measured_names *names, const struct kc_diff_kernel *kernel,
-		 struct kc_diff_contributor *out)
+static void make(const struct kc_measured_names *names, const struct kc_diff_limits *limits,
+		 const struct kc_diff_kernel *kernel, struct kc_diff_contributor *out)
 {
 	*out = (struct kc_diff_contributor){
 	    .name = kc_measured_kernel(names, kernel->kernel)->name,
@@ -111,6 +111,8 @@ static void make(const struct kc_measured_names *names, const struct kc_diff_ker
 	out->overlap_ns = kernel->company_ns;
 	out->rest_ns = out->ns - out->duration_ns - kernel->mix_ns - kernel->company_ns;
 	find_reason(out, kernel->what == KC_DIFF_FEW);
+	if (!strcmp(out->why, "slower") && kc_diff_only_overlapped(kernel, limits))
+		out->why = "slower_overlapped", out->words = "when overlapped";
 }
 
 static void add(struct kc_diff_contributor *to, const struct kc_diff_contributor *from)
@@ -283,12 +285,12 @@ static void put_kernel(struct building *b, const struct kc_diff_kernel *kernel)
 
 		if (of->whole != kernel->whole || (kernel->process && of->process != kernel->process))
 			continue;
-		make(b->names, of, &part);
+		make(b->names, b->limits, of, &part);
 		place = place_of(b, of, &waits);
 		moved |= place != NULL;
 		add(place ? place : &left, &part);
 	}
-	make(b->names, kernel, &part);
+	make(b->names, b->limits, kernel, &part);
 	if (waits.kernels) {
 		waits.name = part.name;
 		waits.why = waits.words = "waiting";
@@ -361,7 +363,7 @@ static void build(struct building *b)
 				gone = diff->kernels + k;
 		if (kernel->what == KC_DIFF_GONE && gone)
 			continue;
-		make(b->names, kernel, &c);
+		make(b->names, b->limits, kernel, &c);
 		if (gone)
 			take_place(b->names, gone, &c);
 		put(b, &c);

@@ -181,6 +181,28 @@ static void rows_that_are_cut_are_one_row(void **state)
 	done(&m, &d, &c);
 }
 
+/* 40 launches alone, 20 us as before; 40 beside others, 25 us in place of 20. */
+static void slower_only_when_overlapped(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (int i = 0; i < 40; i++) {
+			launch(&m, run, "k", 20000 + i % 5);
+			launch_each(&m, run, "a");
+			launch(&m, run, "k", (run ? 25000 : 20000) + i % 5)->overlap = KC_OVERLAP_BEHIND;
+		}
+	contribute(&m, &d, &c);
+	assert_int_equal(c.count, 1);
+	check(&c, 0, "k", "slower_overlapped", 40 * 5000, 100);
+	assert_true(near(d.kernels[0].company[KC_COMPANY_NONE].log_change, 0, 1e-4));
+	assert_true(near(d.kernels[0].company[KC_COMPANY_SOME].log_change, log(1.25), 1e-4));
+	done(&m, &d, &c);
+}
+
 enum { RANKS = 4, ROUNDS = 40 };
 
 /* Three kernels of 20, 40 and 60 us on each of four ranks, times the rank's factor, and an all-reduce after them: 10
@@ -263,6 +285,7 @@ int main(void)
 	    cmocka_unit_test(reasons_that_cancel_are_told),
 	    cmocka_unit_test(what_cannot_be_told_is_named_where_it_is_much),
 	    cmocka_unit_test(rows_that_are_cut_are_one_row),
+	    cmocka_unit_test(slower_only_when_overlapped),
 	    cmocka_unit_test(a_slow_rank_is_one_and_those_who_wait_follow),
 	    cmocka_unit_test(ranks_that_change_alike_are_none),
 	    cmocka_unit_test(a_rank_that_stays_slow_is_none),

@@ -70,6 +70,11 @@ static json_t *shape_json(const struct kc_diff_view *view, const struct kc_diff_
 	return out;
 }
 
+static double change_of(const struct kc_diff_kernel *kernel, enum kc_diff_company company)
+{
+	return kernel->company[company].launches > 0 ? expm1(kernel->company[company].log_change) : NAN;
+}
+
 static json_t *kernel_json(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel)
 {
 	int compared = kernel->estimate.enough;
@@ -90,6 +95,8 @@ static json_t *kernel_json(const struct kc_diff_view *view, const struct kc_diff
 	set(out, "new_total_ns", kc_json_real(kernel->total_ns[KC_NEW]));
 	set(out, "more_launches_ns", kc_json_real(kernel->mix_ns));
 	set(out, "overlap_ns", kc_json_real(kernel->company_ns));
+	set(out, "alone_change", kc_json_percent(change_of(kernel, KC_COMPANY_NONE)));
+	set(out, "overlapped_change", kc_json_percent(change_of(kernel, KC_COMPANY_SOME)));
 	set(out, "replaced", name_of(view, kernel->replaced));
 	for (uint32_t i = 0; i < kernel->shapes; i++)
 		json_array_append_new(shapes, shape_json(view, view->diff->shapes + kernel->first_shape + i));

@@ -136,7 +136,7 @@ static int more_lost(const void *a, const void *b)
 	return of_x > of_y ? -1 : of_x < of_y;
 }
 
-/* Which launch shapes of several changed, as a line below the kernel's. */
+/* Which launch shapes of several changed, and whether it was beside others alone, as a line below the kernel's. */
 static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel, char *note, size_t size)
 {
 	const struct kc_diff_shape **changed = calloc((size_t)kernel->shapes + 1, sizeof(struct kc_diff_shape *));
@@ -161,6 +161,9 @@ static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_ke
 	if (n > SHAPES_SHOWN)
 		snprintf(note + strlen(note), size - strlen(note), "; and %zu more", n - SHAPES_SHOWN);
 	free(changed);
+	if (kc_diff_only_overlapped(kernel, &view->limits))
+		snprintf(note + strlen(note), size - strlen(note), "%sonly when overlapped: alone %s", n ? "; " : "",
+			 kc_format_signed_percent(expm1(kernel->company[KC_COMPANY_NONE].log_change), change));
 }
 
 /* A kernel that changed. Slower and faster ones come first in struct kc_diff. */

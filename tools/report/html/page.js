@@ -255,7 +255,7 @@ const DIFF_WHYS = {
 	slower: 'slower', faster: 'faster', more_launches: 'launched more often', fewer_launches: 'launched less often', other_sizes: 'other sizes',
 	other_positions: 'after other kernels', overlap: 'overlapped more or less often', new: 'new', gone: 'gone', replaced: 'in place of another',
 	too_few: 'too few launches to tell', unclear: 'may be chance', slower_process: 'all kernels of a process slower',
-	faster_process: 'all kernels of a process faster', waiting: 'others wait for a process',
+	slower_overlapped: 'slower only when overlapped', faster_process: 'all kernels of a process faster', waiting: 'others wait for a process',
 };
 
 /* Rows that add up to the difference. */
