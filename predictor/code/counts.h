@@ -76,6 +76,7 @@ struct kc_counts {
 	/* Averages per thread: words of its own memory that it loads and stores at an index which the lanes of a warp
 	 * do not have in common, so that they access a sector each. */
 	double scattered_local;
+	double lines; /* of L1, 128 bytes, that the requests of global memory touch, divided by threads */
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
 	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
 	 * or not known. */

@@ -153,6 +153,22 @@ static void bytes_stay_in_l1(void **state)
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 102400 / 32.0, 1e-6);
 }
 
+/* Requests of 32 lanes, each in a line of its own: 8 warps' 32 lines, of which L1 finds one in a cycle. */
+static void lines_of_l1(void **state)
+{
+	struct kc_counts counts = {
+	    .of = {COUNT(LD_GLOBAL, 1), COUNT(BYTES_LOADED, 4), COUNT(SECTORS, 1)}, .lines = 1, .exact = 1};
+
+	(void)state;
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256, 1e-6);
+	counts.lines = 0.125; /* 4 sectors of each */
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256 * 32 / 128.0, 1e-6);
+	counts.lines = 1;
+	counts.exact = 0;
+	counts.assumed = KC_ASSUMED_ADDRESS; /* a quarter of what is not asked for */
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256 * (4 + 28 / 4.0) / 128, 1e-6);
+}
+
 /* 3 accesses of a thread's own memory: 4 bytes each, and 32 where the lanes of a warp take different words. */
 static void scattered_local_memory(void **state)
 {
@@ -571,6 +587,7 @@ int main(void)
 	    cmocka_unit_test(a_known_chain),
 	    cmocka_unit_test(threads_change_one_word_in_turn),
 	    cmocka_unit_test(bytes_stay_in_l1),
+	    cmocka_unit_test(lines_of_l1),
 	    cmocka_unit_test(scattered_local_memory),
 	    cmocka_unit_test(few_blocks_use_their_sms),
 	    cmocka_unit_test(a_single_warp_has_a_quarter_of_an_sm),

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 20, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 21, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -31,6 +31,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->contended,
 	    counts->wide_conversions,
 	    counts->scattered_local,
+	    counts->lines,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -74,6 +75,7 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .contended = count > KC_COUNTER_COUNT + 17 ? further[17] : 0,
 	    .wide_conversions = count > KC_COUNTER_COUNT + 18 ? further[18] : 0,
 	    .scattered_local = count > KC_COUNTER_COUNT + 19 ? further[19] : 0,
+	    .lines = count > KC_COUNTER_COUNT + 20 ? further[20] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

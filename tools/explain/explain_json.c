@@ -135,6 +135,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "longest_warp", kc_json_real(counts->longest_warp));
 	json_object_set_new(out, "contended", kc_json_real(counts->contended));
 	json_object_set_new(out, "conversions_of_64_bits", kc_json_real(counts->wide_conversions));
+	json_object_set_new(out, "lines", kc_json_real(counts->lines));
 	json_object_set_new(out, "local_scattered", kc_json_real(counts->scattered_local));
 	json_object_set_new(out, "chain_cycles", kc_json_real(counts->chain_cycles));
 	json_object_set_new(out, "chain_loads", kc_json_real(counts->chain_far));

@@ -52,6 +52,7 @@ static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, c
 	sectors = moved->uneven ? kc__uneven_sectors(address, moved->mask, moved->of)
 				: kc__sectors(address, moved->mask, event->bytes);
 	of[KC_COUNT_OF_SECTORS] += weight * sectors;
+	of[KC_TALLY_LINES] += weight * kc__lines(address, moved->mask, event->bytes);
 	of[KC_TALLY_LEAST_SECTORS] += weight * kc__least_sectors(bytes);
 	of[KC_TALLY_SCATTERED_SECTORS] += weight * kc__scattered_sectors(address, moved->mask, bytes, sectors);
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
@@ -79,34 +80,41 @@ static uint32_t granule(const struct kc_lanes *address, uint32_t bytes)
 
 /* Sectors or passes of an access by those lanes, on average over the alignments that its address takes in the launch.
  */
-static double pattern_amount(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
+static const struct kc_pattern *pattern_of(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
 {
 	struct kc_pattern *pattern = &e->patterns[event - e->f->launch_events];
 	const struct kc_lanes *address = kc__slot(e, event->address);
 
 	if (pattern->mask == mask && !e->f->values[event->address].eager)
-		return pattern->amount;
+		return pattern;
 	e->sampled = 1;
 	pattern->mask = mask;
 	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
 				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
 				      : kc__passes(address, mask, event->bytes));
+	pattern->lines = event->kind == KC_EVENT_GLOBAL ? (float)kc__lines(address, mask, event->bytes) : 0;
 	e->steps++;
-	return pattern->amount;
+	return pattern;
 }
 
 /* At a launch: adds what the survey found. */
 static void add_pattern_amount(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved,
 			       double weight)
 {
-	double amount;
+	const struct kc_lanes *address = kc__slot(e, event->address);
+	double amount, lines;
 
 	if (moved->uneven) {
-		amount = kc__uneven_sectors(kc__slot(e, event->address), moved->mask, moved->of);
+		amount = kc__uneven_sectors(address, moved->mask, moved->of);
+		lines = kc__lines(address, moved->mask, event->bytes);
 		e->sampled = 1;
 	} else {
-		amount = pattern_amount(e, event, moved->mask);
+		const struct kc_pattern *pattern = pattern_of(e, event, moved->mask);
+
+		amount = pattern->amount;
+		lines = pattern->lines;
 	}
+	e->tally->of[KC_TALLY_LINES] += weight * lines;
 	e->tally->of[event->kind == KC_EVENT_GLOBAL ? KC_COUNT_OF_SECTORS : KC_COUNT_OF_SHARED_PASSES] +=
 	    weight * amount;
 }

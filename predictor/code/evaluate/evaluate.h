@@ -39,6 +39,7 @@ enum {
 	KC_TALLY_CHAIN_FAR,
 	KC_TALLY_CHAIN_NEAR,
 	KC_TALLY_LEAST_SECTORS,
+	KC_TALLY_LINES,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,
 	KC_TALLY_UNSURE_SLOTS, /* those of KC_TALLY_LANE_SLOTS that an unknown branch may have left out */
@@ -98,10 +99,10 @@ struct kc_evaluation {
 	uint32_t round;              /* of the outer sums' parts, counted from 1 */
 };
 
-/* Sectors or passes of an access by those lanes, as last found. */
+/* Sectors, and lines, or passes of an access by those lanes, as last found. */
 struct kc_pattern {
 	uint32_t mask;
-	float amount;
+	float amount, lines;
 };
 
 /* Where a block was executed: for each of the outer six sums from which term to which, and in which lanes. */

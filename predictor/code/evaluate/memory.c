@@ -2,6 +2,8 @@
 
 #define SECTOR_LOG2 5 /* log2(KC_SECTOR_BYTES) */
 
+#define LINE_LOG2 7 /* of the 128 bytes of a line of L1 */
+
 static uint32_t share_of_lane(uint32_t bytes)
 {
 	return (bytes + KC_SECTOR_BYTES - 1) / KC_SECTOR_BYTES;
@@ -104,8 +106,8 @@ static double sectors_of_plane(const struct kc_lanes *address, uint32_t lanes, u
 	return sectors_of_grid(g, bytes);
 }
 
-/* Sectors of the lanes, all addresses moved by `by` bytes. */
-static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t by)
+/* Pieces of 2^log2 bytes that the lanes touch, all addresses moved by `by` bytes. */
+static uint32_t pieces_met(const struct kc_lanes *address, uint32_t lanes, uint32_t bytes, uint32_t by, uint32_t log2)
 {
 	struct met met;
 
@@ -114,11 +116,20 @@ static uint32_t sectors_met(const struct kc_lanes *address, uint32_t lanes, uint
 		int64_t first = (int64_t)((uint64_t)kc__lane(address, (uint32_t)__builtin_ctz(lanes)) + by);
 		int64_t last = (int64_t)((uint64_t)first + bytes - 1);
 
-		meet(&met, first >> SECTOR_LOG2);
-		if (last >> SECTOR_LOG2 != first >> SECTOR_LOG2)
-			meet(&met, last >> SECTOR_LOG2);
+		meet(&met, first >> log2);
+		if (last >> log2 != first >> log2)
+			meet(&met, last >> log2);
 	}
 	return met.count;
+}
+
+uint32_t kc__lines(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
+{
+	uint32_t known = mask & address->known;
+
+	if (address->uniform && known)
+		known = known & -known;
+	return kc__count_of(mask & ~address->known) + pieces_met(address, known, bytes, 0, LINE_LOG2);
 }
 
 /* Alignments that are averaged over. */
@@ -139,7 +150,7 @@ double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t 
 	apart = apart < KC_SECTOR_BYTES / ALIGNMENTS_MAX ? KC_SECTOR_BYTES / ALIGNMENTS_MAX : apart;
 	count = KC_SECTOR_BYTES / apart;
 	for (uint32_t n = 0; n < count; n++)
-		met += sectors_met(address, known, bytes, n * apart);
+		met += pieces_met(address, known, bytes, n * apart, SECTOR_LOG2);
 	return sectors + (double)met / count;
 }
 

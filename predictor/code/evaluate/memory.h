@@ -22,7 +22,9 @@ uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t byt
 double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart);
 /* The same where lanes access different numbers of bytes. */
 uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_WARP_LANES]);
-/* The same if the lanes accessed that many bytes altogether at adjacent addresses from the start of a sector on. */
+/* Lines of L1, of 128 bytes, that they touch. */
+uint32_t kc__lines(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
+/* Sectors if the lanes accessed that many bytes altogether at adjacent addresses from the start of a sector on. */
 uint32_t kc__least_sectors(uint32_t all_bytes);
 /* Of `sectors`, those that adjacent addresses from the same first byte on would not touch. */
 uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t all_bytes, uint32_t sectors);

@@ -55,24 +55,24 @@ static struct kc_counts exactly(const char *body, uint32_t threads, uint64_t n)
 
 #define assert_near(ours, expected) assert_true(fabs((ours) - (expected)) <= 1e-9 * fmax(1, fabs((double)(expected))))
 
-/* 32 floats fill 4 sectors, 8 floats 1; a single lane touches 1. */
+/* 32 floats fill 4 sectors, 8 floats 1; a single lane touches 1. A line has 128 bytes. */
 static void sectors_are_compared_with_the_least_of_each_request(void **state)
 {
 	static const struct {
 		const char *text;
 		uint32_t threads;
-		double sectors, least, scattered;
+		double sectors, least, scattered, lines;
 	} cases[] = {
-	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 32, 4, 4, 0},
-	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 33, 4 + 1, 4 + 1, 0},
-	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 1, 1, 1, 0},
-	    {AT("16") "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd3];\n", 32, 16, 16, 0},
-	    {AT("4") "ld.global.f32 %f1, [%rd3+4];\n", 32, 5, 4, 0}, /* misaligned: bytes 4 to 131 */
-	    {AT("0") "ld.global.f32 %f1, [%rd3];\n", 32, 1, 4, 0},   /* one word for all */
-	    {AT("8") "ld.global.f32 %f1, [%rd3];\n", 8, 2, 1, 1},    /* every other word */
-	    {AT("20") "st.global.f32 [%rd3], %f1;\n", 32, 20, 4, 16},
-	    {AT("64") "st.global.f32 [%rd3], %f1;\n", 32, 32, 4, 28},
-	    {AT("4") "red.global.add.u32 [%rd3], %r1;\n", 32, 4, 4, 0},
+	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 32, 4, 4, 0, 1},
+	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 33, 4 + 1, 4 + 1, 0, 2},
+	    {AT("4") "ld.global.f32 %f1, [%rd3];\n", 1, 1, 1, 0, 1},
+	    {AT("16") "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd3];\n", 32, 16, 16, 0, 4},
+	    {AT("4") "ld.global.f32 %f1, [%rd3+4];\n", 32, 5, 4, 0, 2}, /* misaligned: bytes 4 to 131 */
+	    {AT("0") "ld.global.f32 %f1, [%rd3];\n", 32, 1, 4, 0, 1},   /* one word for all */
+	    {AT("8") "ld.global.f32 %f1, [%rd3];\n", 8, 2, 1, 1, 1},    /* every other word */
+	    {AT("20") "st.global.f32 [%rd3], %f1;\n", 32, 20, 4, 16, 5},
+	    {AT("64") "st.global.f32 [%rd3], %f1;\n", 32, 32, 4, 28, 16},
+	    {AT("4") "red.global.add.u32 [%rd3], %r1;\n", 32, 4, 4, 0, 1},
 	};
 
 	(void)state;
@@ -82,8 +82,11 @@ static void sectors_are_compared_with_the_least_of_each_request(void **state)
 		assert_near(counts.of[KC_COUNT_OF_SECTORS] * counts.threads, cases[i].sectors);
 		assert_near(counts.least_sectors * counts.threads, cases[i].least);
 		assert_near(counts.scattered_sectors * counts.threads, cases[i].scattered);
+		assert_near(counts.lines * counts.threads, cases[i].lines);
 		assert_near(kc_counts_least_sectors_per_request(&counts),
 			    cases[i].least / (cases[i].threads > 32 ? 2 : 1));
+		counts = evaluated(cases[i].text, cases[i].threads, 0, KC_COST_EFFORT_LAUNCH);
+		assert_near(counts.lines * counts.threads, cases[i].lines);
 	}
 }
 
