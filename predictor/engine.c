@@ -485,7 +485,8 @@ struct kc_prediction_request *kc_engine_keep(struct kc_engine_variant *variant,
 	return &asked->request;
 }
 
-struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine, struct kc_engine_variant *variant)
+__attribute__((hot)) struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine,
+								   struct kc_engine_variant *variant)
 {
 	struct kc_engine_asked *asked = &variant->asked;
 	struct kc_prediction_request *request = &asked->request;
@@ -508,9 +509,9 @@ void kc_engine_interval(const struct kc_engine_launch *launch, int64_t *low_ns, 
 	*high_ns = (int64_t)ceil((double)launch->solo_high_ns * (double)launch->slowdown);
 }
 
-void kc_engine_predict(const struct kc_prediction_request *prospect, const struct kc_engine_stage *stage,
-		       uint32_t stream, int64_t now_ns, struct kc_prediction *prediction,
-		       struct kc_engine_launch *launch)
+__attribute__((hot)) void kc_engine_predict(const struct kc_prediction_request *prospect,
+					    const struct kc_engine_stage *stage, uint32_t stream, int64_t now_ns,
+					    struct kc_prediction *prediction, struct kc_engine_launch *launch)
 {
 	const struct kc_placement *placement = &prediction->placement;
 

@@ -47,6 +47,7 @@
 #define KC__STREAM_PLACES 32768u /* for streams by their ids: twice as many as there are streams at most */
 #define KC__EVENTS_MAX 32768
 #define KC__PAGE_BYTES 4096
+#define KC__LINE_BYTES 64 /* of a cache */
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
 enum kc__stage {
@@ -60,17 +61,19 @@ enum kc__stage {
 
 struct kc__device {
 	CUdevice handle;
-	uint32_t ordinal;
 	char uuid[2 * KC_UUID_BYTES + 1]; /* hexadecimal */
 	int known;
 	struct kc_device info;
-	struct kc__lock lock; /* guards timeline; held for a few hundred ns, never across a driver call */
+	/* Taken for every launch, for a few hundred ns and never across a driver call. Guards the timeline, seen_ns,
+	 * answers and history. */
+	struct kc__lock lock __attribute__((aligned(KC__LINE_BYTES)));
+	uint32_t ordinal;
 	struct kc_timeline *timeline;
+	int64_t seen_ns; /* the host time of what the timeline was last told */
+	struct kc_estimate_cache *answers;
 	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 	struct kc_engine_device engine;
-	struct kc_history history;         /* with timeline */
-	int64_t seen_ns;                   /* likewise: the host time of what it was last told */
-	struct kc_estimate_cache *answers; /* likewise */
+	struct kc_history history;
 };
 
 struct kc__code;    /* loaded_code.h */
@@ -247,35 +250,38 @@ struct kc__state {
 		};
 		char page[KC__PAGE_BYTES];
 	} __attribute__((aligned(KC__PAGE_BYTES)));
-	struct kc_options options;
-	struct kc_journal *journal;
+	/* What every launch reads is close together: the caches that it meets are empty. */
+	struct kc_journal *journal __attribute__((aligned(KC__LINE_BYTES)));
 	struct kc_journal_header *_Atomic header;
+	_Atomic int captures;               /* streams being captured; counted before recording begins, too */
+	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
+	_Atomic uint32_t unmeasured;        /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
+	_Atomic uint32_t resting;           /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
+	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */
+	bool adaptive;                            /* --measure=adaptive */
+	struct kc__table functions __attribute__((aligned(KC__LINE_BYTES))), streams;
+	struct kc_engine engine;
+	struct kc_options options;
 	struct kc__device devices[KC__DEVICES_MAX];
 	int device_count;
 	int driver_version;
-	struct kc_store_bound start_reads;  /* what the start may take to read from the database */
-	_Atomic int64_t exit_ns;            /* when the process began to exit; 0: it has not */
-	_Atomic uint64_t routed_by_name;    /* counted before there was a journal */
-	_Atomic uint64_t left_unhooked;     /* counted before there was a journal */
-	_Atomic bool green_contexts;        /* a stream is of one: it has a part of the SMs */
-	_Atomic int second_driver;          /* a driver that is not watched has been bound to */
-	_Atomic int captures;               /* streams being captured; counted before recording begins, too */
-	_Atomic uint32_t module_generation; /* grows with every unload: handles may be reused */
+	struct kc_store_bound start_reads; /* what the start may take to read from the database */
+	_Atomic int64_t exit_ns;           /* when the process began to exit; 0: it has not */
+	_Atomic uint64_t routed_by_name;   /* counted before there was a journal */
+	_Atomic uint64_t left_unhooked;    /* counted before there was a journal */
+	_Atomic bool green_contexts;       /* a stream is of one: it has a part of the SMs */
+	_Atomic int second_driver;         /* a driver that is not watched has been bound to */
 	_Atomic uint32_t context_generation;
 	_Atomic(CUcontext) last_context; /* that a thread has come with for the first time */
-	_Atomic uint32_t unmeasured;     /* enum kc_unmeasured of launches from now on; 0: CUPTI measures */
 	_Atomic uint32_t transfers_unmeasured;
-	_Atomic uint32_t resting; /* KC_KNOWN_WELL: CUPTI could measure, and is not to (worker/windows.h) */
-	bool adaptive;            /* --measure=adaptive */
-	bool whole_graphs;        /* --graphs=whole, and something is measured */
+	bool whole_graphs; /* --graphs=whole, and something is measured */
 	/* Launches of what is not, since it began to measure or to rest, and their predicted time */
 	_Atomic uint32_t not_known_well;
 	_Atomic uint64_t not_known_well_ns;
 	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
 	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
-	struct kc_engine engine;
-	struct kc__table functions, kernels, keys, shapes, variants, streams, handles, graphs, codes;
+	struct kc__table kernels, keys, shapes, variants, handles, graphs, codes;
 	struct kc__event *events; /* events.c */
 	struct kc__limit events_full;
 	struct kc__arena arena;
@@ -293,9 +299,8 @@ struct kc__state {
 	struct kc__reading_cost reading;
 	int64_t careful_ns;           /* that counting launches with more effort has taken (variants.c); tables_lock */
 	int64_t streams_looked_at_ns; /* worker: whether threads with a default stream have ended (streams.c) */
-	_Atomic uint32_t graph_launches;          /* recorded so far */
-	_Atomic uint32_t formulas;                /* of kernels, ready so far */
-	_Atomic uint32_t enclosing_of[KC__CALLS]; /* bool: runtime calls report their ids; correlation.c */
+	_Atomic uint32_t graph_launches; /* recorded so far */
+	_Atomic uint32_t formulas;       /* of kernels, ready so far */
 };
 extern struct kc__state kc__shim;
 

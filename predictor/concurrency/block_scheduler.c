@@ -107,18 +107,23 @@ static void take_into_room_or_out(struct kc__in_flight *in_flight, struct kc__he
 /* With more residents than these, all on the same SM, hardly any room would be left: not worth the check. */
 #define FEW_RESIDENTS 16u
 
-/* Whether one wave fits even if every resident had its largest number of blocks on the same SM. */
+static uint32_t most_on_one_sm(const struct kc_even *even)
+{
+	return even->base + (even->extra > 0);
+}
+
+/* Whether its last wave fits even if every resident had its largest number of blocks on the same SM. */
 static int fits_wherever_they_are(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
 				  const struct kc_grid *grid)
 {
 	kc__amounts free = kc__amounts_of(&limits->sm);
 
-	if (grid->waves > 1 || in_flight->residents > FEW_RESIDENTS)
+	if (in_flight->residents > FEW_RESIDENTS)
 		return 0;
 	for (unsigned i = 0; i < in_flight->running_count; i++)
 		if (running(in_flight, i)->flags & KC__RESIDENT)
 			free -= kc__sm_blocks_largest(&running(in_flight, i)->sm_blocks);
-	return kc__blocks_fitting(free, grid) >= grid->last.base + (grid->last.extra > 0);
+	return kc__blocks_fitting(free, grid) >= most_on_one_sm(&grid->last);
 }
 
 static const struct kc__sm_blocks *only_resident(struct kc__in_flight *in_flight)
@@ -129,25 +134,46 @@ static const struct kc__sm_blocks *only_resident(struct kc__in_flight *in_flight
 	return NULL;
 }
 
-/* Slots that the residents leave, in whole clusters. Beside one of them, as mostly, `room` need not be known. */
-static uint32_t find_offer(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
-			   const struct kc_grid *grid)
+static __attribute__((noinline)) uint32_t offer_beside_many(struct kc__in_flight *in_flight, const struct kc_grid *grid)
 {
-	uint32_t slots;
-
-	if (in_flight->residents == 1) {
-		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, only_resident(in_flight), grid,
-					   &in_flight->offer);
-		return (uint32_t)kc_whole_clusters(grid, slots);
-	}
 	for (unsigned i = 0; i < in_flight->running_count; i++) {
 		struct kc__head *head = running(in_flight, i);
 
 		if (!(head->flags & KC__RESIDENT) != !(head->flags & KC__IN_ROOM))
 			take_into_room_or_out(in_flight, head);
 	}
-	slots = kc__sm_room_offer(&in_flight->room, grid, &in_flight->offer);
+	return kc__sm_room_offer(&in_flight->room, grid, &in_flight->offer);
+}
+
+/* Slots that the residents leave, in whole clusters. Beside one of them, as mostly, `room` need not be known. */
+static __attribute__((hot)) uint32_t find_offer(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+						const struct kc_grid *grid)
+{
+	uint32_t slots;
+
+	if (in_flight->residents == 1)
+		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, only_resident(in_flight), grid,
+					   &in_flight->offer);
+	else
+		slots = offer_beside_many(in_flight, grid);
 	return (uint32_t)kc_whole_clusters(grid, slots);
+}
+
+/* Sets the slots that it starts with, and returns whether all of it fits wherever the residents are. */
+static int find_slots(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+		      const struct kc_grid *grid, uint32_t *slots)
+{
+	int one_wave = grid->waves == 1, fits;
+
+	if (one_wave && in_flight->residents > 1 && fits_wherever_they_are(limits, in_flight, grid)) {
+		*slots = (uint32_t)grid->blocks;
+		return 1;
+	}
+	*slots = find_offer(limits, in_flight, grid);
+	fits = one_wave && in_flight->residents == 1 && in_flight->offer.least >= most_on_one_sm(&grid->last);
+	if (fits)
+		*slots = (uint32_t)grid->blocks;
+	return fits;
 }
 
 void kc__in_flight_init(struct kc__in_flight *in_flight, const struct kc__device_limits *limits)
@@ -163,7 +189,7 @@ void kc__in_flight_release(struct kc__in_flight *in_flight, struct kc__head *hea
 	take_into_room_or_out(in_flight, head);
 }
 
-void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
+__attribute__((hot)) void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place)
 {
 	unsigned last = --in_flight->count;
 
@@ -240,12 +266,7 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 		find_residents(in_flight, t);
 		if (!in_flight->residents)
 			break;
-		*fits_anywhere = fits_wherever_they_are(limits, in_flight, grid);
-		if (*fits_anywhere) {
-			start.slots = (uint32_t)grid->blocks;
-			break;
-		}
-		start.slots = find_offer(limits, in_flight, grid);
+		*fits_anywhere = find_slots(limits, in_flight, grid, &start.slots);
 		if (start.slots)
 			break;
 		start.ns = step < STEPS_MAX ? first_end_ns(in_flight) : last_end_ns(in_flight);
@@ -379,8 +400,9 @@ static void expect_load(struct kc_load *load, struct kc__in_flight *in_flight, c
 	*load = (struct kc_load){{[KC_LOAD_ISSUE] = issue, [KC_LOAD_MEMORY] = memory, [KC_LOAD_L2] = l2}};
 }
 
-void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority, int64_t ready_ns,
-	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave)
+__attribute__((hot)) void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
+				    int priority, int64_t ready_ns, const struct kc_work *work, int64_t solo_ns,
+				    struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	const struct kc_grid *grid = &work->grid;
 	struct start start = {.ns = ready_ns, .waited_for = KC_CASE_ALONE};

@@ -82,7 +82,7 @@ static uint32_t load_class(const struct kc_load *load)
 	return class;
 }
 
-uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
+__attribute__((hot)) uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
 {
 	uint32_t most = KC_STREAM_CLASSES - 1;
 
@@ -118,7 +118,7 @@ static uint64_t pack_load(const struct kc_load *load)
 }
 
 /* Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the context's classes. */
-uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
+__attribute__((hot)) uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
 {
 	uint32_t context = meeting->context;
 	uint64_t packed = (uint32_t)PACKED_ROOM; /* as most launches meet nobody */
@@ -210,7 +210,8 @@ static float most_log(const struct kc_expected_contention *meeting)
 	return logf(meeting->room * (ITSELF_AND_ONE + (float)streams));
 }
 
-float kc_contention_slowdown(const struct kc_contention *c, const struct kc_expected_contention *meeting)
+__attribute__((hot)) float kc_contention_slowdown(const struct kc_contention *c,
+						  const struct kc_expected_contention *meeting)
 {
 	float sum = 0, weights = 0, law;
 

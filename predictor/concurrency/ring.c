@@ -72,7 +72,8 @@ static void read_interval(const struct kc__timeline_stream *s, const struct kc__
 	found->end_ns = kc__real_ns(s, found->end_ns);
 }
 
-void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
+__attribute__((hot)) void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring,
+					  int64_t now_ns)
 {
 	if (s->first == s->next || kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) > now_ns)
 		return;

@@ -104,8 +104,9 @@ uint32_t kc__sm_room_offer(const struct kc__sm_room *room, const struct kc_grid 
 	return set_offer(offer, &s);
 }
 
-uint32_t kc__sm_room_beside(const struct kc_footprint *sm, uint32_t sm_count, const struct kc__sm_blocks *other,
-			    const struct kc_grid *grid, struct kc__offer *offer)
+__attribute__((hot)) uint32_t kc__sm_room_beside(const struct kc_footprint *sm, uint32_t sm_count,
+						 const struct kc__sm_blocks *other, const struct kc_grid *grid,
+						 struct kc__offer *offer)
 {
 	static const struct kc__sm_blocks none = {0};
 	struct sweep s = beginning;
@@ -134,7 +135,7 @@ static uint32_t units_of(int32_t amount, uint32_t unit, uint32_t most)
 	return clamp_units((int32_t)(((uint32_t)amount + unit - 1) / unit), most);
 }
 
-void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footprint *block)
+__attribute__((hot)) void kc__sm_blocks_init(struct kc__sm_blocks *sm_blocks, const struct kc_footprint *block)
 {
 	enum { WARPS_MAX = (1 << 7) - 1, REGISTER_UNITS_MAX = (1 << 9) - 1, SHARED_UNITS_MAX = (1 << 12) - 1 };
 
@@ -172,8 +173,8 @@ static void evenly_from_first(struct kc__sm_blocks *sm_blocks, const struct kc_e
 	sm_blocks->count = count & 0xf;
 }
 
-void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even *even, uint32_t sm_count,
-			  uint32_t start)
+__attribute__((hot)) void kc__sm_blocks_evenly(struct kc__sm_blocks *sm_blocks, const struct kc_even *even,
+					       uint32_t sm_count, uint32_t start)
 {
 	uint32_t sms = sm_count < KC__SMS_MAX ? sm_count : KC__SMS_MAX;
 	uint32_t extra = even->extra < sms ? even->extra : sms;
@@ -251,7 +252,8 @@ int kc__sm_blocks_most_room(struct kc__sm_blocks *sm_blocks, const struct kc__of
 	return put_on_sms(sm_blocks, offer, level, level ? blocks : 0);
 }
 
-int kc__sm_blocks_round_robin(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer, uint32_t blocks)
+__attribute__((hot)) int kc__sm_blocks_round_robin(struct kc__sm_blocks *sm_blocks, const struct kc__offer *offer,
+						   uint32_t blocks)
 {
 	uint32_t sm_count = offer->parts[offer->count - 1].end;
 	struct kc_even even = kc_spread_evenly(blocks, sm_count);

@@ -169,7 +169,7 @@ static int holds_back(const struct kc__timeline_stream *other, const struct kc__
 }
 
 /* When everything that the stream's next operation waits for has ended, apart from the stream's own work. */
-static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
+static __attribute__((hot)) int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	int64_t t = s->ready_ns;
 
@@ -204,7 +204,8 @@ static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_n
 }
 
 /* When the operation comes to the head of its stream. *behind: that is when the stream's own work ends. */
-static int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s, int64_t now_ns, int *behind)
+static __attribute__((hot)) int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s,
+					     int64_t now_ns, int *behind)
 {
 	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
 	int64_t t = kc__later_ns(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
@@ -301,7 +302,7 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 }
 
 /* Its head was invalidated before. */
-static void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
+static __attribute__((hot)) void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
 {
 	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
 	mark_busy(tl, stream);
@@ -315,8 +316,8 @@ static int64_t clamp_duration_ns(int64_t duration_ns)
 }
 
 /* Replaces duration and slowdown by what launches like this one took, where that is known. */
-static void apply_learned_duration(const struct kc_demand *demand, int64_t solo_ns, struct kc_placement *out,
-				   struct kc__last_wave *last_wave)
+static __attribute__((hot)) void apply_learned_duration(const struct kc_demand *demand, int64_t solo_ns,
+							struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	float slowdown = out->slowdown;
 	double ns;
@@ -411,8 +412,8 @@ static void place(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int64_
 		remember(demand->repeated, tl->before, demand, out, interval, last_wave.waves);
 }
 
-void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_demand *demand,
-			struct kc_placement *out)
+__attribute__((hot)) void kc_timeline_launch(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
+					     const struct kc_demand *demand, struct kc_placement *out)
 {
 	uint32_t index = index_of(stream);
 	struct kc__timeline_stream *s = &tl->streams[index];
@@ -609,7 +610,7 @@ int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 	return !known;
 }
 
-uint32_t kc_timeline_awaited(const struct kc_timeline *tl, uint32_t stream)
+__attribute__((hot)) uint32_t kc_timeline_awaited(const struct kc_timeline *tl, uint32_t stream)
 {
 	const struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
 

@@ -6,7 +6,7 @@
  * and the quotient fits 32 bits. */
 #define UNLIMITED 1000.0f
 
-uint64_t kc_waves(uint64_t blocks, uint64_t slots)
+__attribute__((hot)) uint64_t kc_waves(uint64_t blocks, uint64_t slots)
 {
 	return blocks / slots + (blocks % slots != 0);
 }

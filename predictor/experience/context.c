@@ -36,7 +36,7 @@ static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 }
 
 /* A sum, so that it does not depend on how streams are numbered. */
-uint64_t kc_history_concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
+__attribute__((hot)) uint64_t kc_history_concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
 	int64_t end_ns = h->stream_of[stream % KC_HISTORY_STREAMS].end_ns;
 	int64_t start_ns = end_ns > now_ns ? end_ns : now_ns; /* which its own stream does not outlast */
@@ -58,7 +58,7 @@ static uint64_t since(const struct kc_history *h, uint64_t identity)
 	return 32u - (uint32_t)__builtin_clz(back);
 }
 
-uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
+__attribute__((hot)) uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
 {
 	return scramble(history->last_32 + identity * POLYNOMIAL_BASE);
 }
@@ -68,7 +68,7 @@ static uint64_t concurrent_part(uint64_t last, uint64_t concurrent)
 	return part_of(last * POLYNOMIAL_BASE + concurrent, KC_CONTEXT_CONCURRENT);
 }
 
-uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent)
+__attribute__((hot)) uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent)
 {
 	return concurrent_part(scramble(before(history, 1)), concurrent);
 }
@@ -100,7 +100,7 @@ uint64_t kc_history_context(const struct kc_history *history, uint64_t identity,
 	return kc_history_context_beside(history, identity, kc_history_concurrent(history, stream, now_ns));
 }
 
-void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)
+__attribute__((hot)) void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)
 {
 	uint64_t new = scramble(identity);
 	uint32_t stream_of = stream % KC_HISTORY_STREAMS;

@@ -80,7 +80,7 @@ static uint32_t doublings(uint32_t n, uint32_t most)
 	return bits < most ? bits : most - 1;
 }
 
-uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured)
+__attribute__((hot)) uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured)
 {
 	if (!measured || in_flight < measured)
 		return doublings(awaited, KC_MARGIN_AWAITED_AGES);

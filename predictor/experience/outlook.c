@@ -293,8 +293,9 @@ static void count_launch(struct kc_outstanding *outstanding)
 				      memory_order_relaxed);
 }
 
-void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
-			struct kc_history *history, uint32_t stream, int64_t now_ns, struct kc_prediction *out)
+__attribute__((hot)) void kc_outlook_predict(const struct kc_prediction_request *prospect, struct kc_timeline *tl,
+					     struct kc_history *history, uint32_t stream, int64_t now_ns,
+					     struct kc_prediction *out)
 {
 	struct estimate space;
 	uint32_t awaited = kc_timeline_awaited(tl, stream);

@@ -14,7 +14,7 @@ const char *kc_model_name(uint32_t model)
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }
 
-enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel)
+__attribute__((hot)) enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel)
 {
 	return of_shape ? KC_REPEATED : of_kernel ? KC_NEW_SIZE : KC_FIRST_SEEN;
 }

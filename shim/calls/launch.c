@@ -44,7 +44,7 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	       ask_capturing(stream, per_thread);
 }
 
-void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
+__attribute__((hot)) void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
 {
 	*known = (struct kc__known){.unpredictable = KC_PREDICTED};
 	known->stream = kc__stream_on(handle, per_thread, &known->device);
@@ -52,7 +52,7 @@ void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
 		known->unpredictable = KC_NO_DEVICE;
 }
 
-void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
+__attribute__((hot)) void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
 {
 	struct kc__function *fn;
 	struct kc__variant *variant;
@@ -138,7 +138,8 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 }
 
 /* Written where it stays: a record is filled once. */
-void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api, const struct kc_shape *dims)
+__attribute__((hot)) void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api,
+				     const struct kc_shape *dims)
 {
 	memset(launch, 0, sizeof(*launch));
 	launch->predicted_at_ns = kc__now_ns();
@@ -203,7 +204,8 @@ void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
 	errno = saved_errno;
 }
 
-void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result, uint32_t correlation)
+__attribute__((hot)) void kc__returned(struct kc_slot *slot, struct kc__stream *stream, CUresult result,
+				       uint32_t correlation)
 {
 	struct kc_launch *launch = &slot->launch;
 
@@ -229,8 +231,9 @@ static bool is_none(CUstream stream, bool per_thread)
 	return __builtin_expect(!kc__usual(), 0) && kc__counting() && !kc__selection_takes(1);
 }
 
-bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f, const struct kc_shape *dims,
-		      const struct kc__given *given, CUstream stream, bool per_thread)
+__attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f,
+					   const struct kc_shape *dims, const struct kc__given *given, CUstream stream,
+					   bool per_thread)
 {
 	struct kc__thread *t = &kc__thread;
 	struct kc__known known;
@@ -292,7 +295,7 @@ void kc__launch_attributes(const struct kc__call *call, const CUlaunchConfig *co
 	}
 }
 
-void kc__launch_end(struct kc__call *call, CUresult result)
+__attribute__((hot)) void kc__launch_end(struct kc__call *call, CUresult result)
 {
 	struct kc__thread *t = &kc__thread;
 
@@ -307,9 +310,9 @@ void kc__launch_end(struct kc__call *call, CUresult result)
 #define GIVEN(kernel_params, kernel_extra) (&(struct kc__given){.params = kernel_params, .extra = kernel_extra})
 
 #define LAUNCH_KERNEL(symbol, api, twin)                                                                               \
-	KC_EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,            \
-					  unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,   \
-					  void **extra)                                                                \
+	KC_EXPORT __attribute__((hot)) CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz,    \
+							       unsigned bx, unsigned by, unsigned bz, unsigned shared, \
+							       CUstream stream, void **params, void **extra)           \
 	{                                                                                                              \
 		struct kc__call call;                                                                                  \
 		CUresult result;                                                                                       \

@@ -125,7 +125,7 @@ bool kc__formula_pointer(const struct kc__formula *formula, uint32_t index, cons
 	return need->bytes == sizeof(pointer->first) && read_whole(need, given, &pointer->first) && pointer->first;
 }
 
-uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given)
+__attribute__((hot)) uint64_t kc__arguments_key(const struct kc__formula *formula, const struct kc__given *given)
 {
 	uint64_t key = 1, value;
 

@@ -51,7 +51,7 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 	kernel->early = variant->early;
 }
 
-void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
+__attribute__((hot)) void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	struct kc__early *early = variant->early;
 

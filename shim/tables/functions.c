@@ -330,7 +330,7 @@ static __attribute__((noinline)) struct kc__function *make(CUfunction f, struct 
 	return newcomer.fn;
 }
 
-struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
+__attribute__((hot)) struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 {
 	uint64_t key[2] = {(uint64_t)(uintptr_t)f, device->ordinal};
 	uint32_t generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire);

@@ -229,7 +229,7 @@ static __attribute__((noinline, cold)) struct kc__stream *met_stream_on(CUstream
 	return stream_make(key, device, &entry);
 }
 
-struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
+__attribute__((hot)) struct kc__stream *kc__stream_on(CUstream stream, bool per_thread, struct kc__device **on)
 {
 	uint64_t special = default_stream(stream, per_thread);
 	uint64_t key[2] = {(uint64_t)(uintptr_t)stream, 0};

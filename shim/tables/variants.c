@@ -293,7 +293,7 @@ static inline struct kc__variant *find(struct kc__kernel *kernel, const uint64_t
 	return variant && has_key(variant, key) ? variant : find_other(kernel, key);
 }
 
-bool kc__variant_is_outdated(const struct kc__variant *variant)
+__attribute__((hot)) bool kc__variant_is_outdated(const struct kc__variant *variant)
 {
 	const struct kc__kernel *kernel = variant->kernel;
 
@@ -339,8 +339,8 @@ static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f,
 	return variant;
 }
 
-struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f, const struct kc_shape *dims,
-				   const struct kc__given *given)
+__attribute__((hot)) struct kc__variant *kc__variant_of(struct kc__kernel *kernel, CUfunction f,
+							const struct kc_shape *dims, const struct kc__given *given)
 {
 	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
 	uint64_t key[KEY_WORDS] = {

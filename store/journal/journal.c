@@ -89,7 +89,7 @@ static __attribute__((noinline, cold)) struct kc_slot *begin_behind_room(struct 
 	return begin_slot(j, index, kind);
 }
 
-struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
+__attribute__((hot)) struct kc_slot *kc_journal_claim(struct kc_journal *j, uint32_t kind)
 {
 	uint64_t index = atomic_load_explicit(&j->tail, memory_order_relaxed);
 	struct kc_slot *slot;
