@@ -2,8 +2,6 @@
 #include "predictor/code/cost.h"
 #include "ptx_cut.h"
 
-#include <string.h>
-
 #define MEMORY_BYTES ((size_t)16 << 20)
 #define KERNELS_MAX 8u
 #define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* more than at a launch */
@@ -48,54 +46,6 @@ static void cut_all(const char *text, size_t length)
 				kc_ptx_free(&module);
 			kc_ptx_cut_drop(&cut, &wanted[i]);
 		}
-	kc_ptx_cut_free(&cut);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void evaluate(const struct kc_cost *cost)
-{
-	static const struct kc_cost_argument arguments[] = {{.value = 1000, .known = 1},
-							    {.value = 0x7f0000000000u, .known = 1},
-							    {.value = 0, .known = 1},
-							    {.value = UINT64_MAX, .known = 1}};
-	static const struct kc_cost_launch launches[] = {
-	    {.grid = {1, 1, 1}, .block = {1, 1, 1}},
-	    {.grid = {4, 3, 2}, .block = {32, 8, 2}, .arguments = arguments, .argument_count = 4},
-	    {.grid = {UINT32_MAX, 65535, 65535}, .block = {1024, 1, 1}, .arguments = arguments, .argument_count = 4},
-	};
-	struct kc_cost_story story;
-	struct kc_counts counts;
-
-	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
-		kc_cost_evaluate(cost, &launches[i], KC_COST_EFFORT_LAUNCH, &counts);
-		kc_cost_evaluate(cost, &launches[i], MORE_EFFORT, &counts);
-	}
-	if (!kc_cost_tell(cost, &story))
-		kc_cost_story_free(&story);
-}
-
-/* The first kernel, in two parts. */
-static void cut_one(const char *text, size_t length)
-{
-	struct kc_ptx_wanted wanted = {0};
-	struct kc_refusal refusal;
-	struct kc_ptx_module module;
-	struct kc_ptx_cut cut;
-	const char *name;
-	char copy[128];
-	size_t at = 0, name_length;
-
-	if (!kc_ptx_next_entry(text, length, &at, &name, &name_length) || name_length >= sizeof(copy))
-		return;
-	memcpy(copy, name, name_length);
-	copy[name_length] = '\0';
-	wanted.name = copy;
-	kc_ptx_cut_begin(&cut, &wanted, 1, MEMORY_BYTES);
-	if (!kc_ptx_cut_feed(&cut, text, length / 2) &&
-	    !kc_ptx_cut_feed(&cut, text + length / 2, length - length / 2) && wanted.found && !wanted.no_room &&
-	    !kc_ptx_cut_parse(&cut, &wanted, &module, MEMORY_BYTES, &refusal))
-		kc_ptx_free(&module);
 	kc_ptx_cut_free(&cut);
 }
 
