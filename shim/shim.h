@@ -115,6 +115,7 @@ struct kc__kernel {
 	struct kc__kernel *next_met;    /* of the code's; tables_lock */
 	struct kc__kernel *next_wanted; /* these two: tables_lock, or the reader of what it took from the list */
 	bool is_wanted;
+	_Atomic bool is_met;                 /* its code is wanted, or was */
 	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
 	_Atomic uint32_t reading_done;
 	_Atomic uint32_t awaited;      /* launches that wait for that */

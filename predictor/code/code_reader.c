@@ -58,6 +58,7 @@ static int open_bytes(struct kc_code_reader *reader, const void *bytes, size_t l
 		      struct kc_code_lack *lack)
 {
 	uint32_t major = reader->cc_major, minor = reader->cc_minor;
+	bool is_cubin = kc_image_is_cubin(bytes, length);
 	const struct kc_image *ptx, *code = NULL;
 	struct kc_images images;
 	int rc = kc_images_list(&images, bytes, length, memory_bytes / 2, &lack->refusal);
@@ -65,7 +66,7 @@ static int open_bytes(struct kc_code_reader *reader, const void *bytes, size_t l
 	if (rc)
 		return rc;
 	lack->saw_code = true;
-	lack->is_cubin |= kc_image_is_cubin(bytes, length) != 0;
+	lack->is_cubin |= is_cubin;
 	ptx = kc_images_choose(&images, 0, major, minor, 1u << KC_IMAGE_PTX);
 	reader->other_architecture = !ptx;
 	if (!ptx && !reader->own_only) {
@@ -74,6 +75,9 @@ static int open_bytes(struct kc_code_reader *reader, const void *bytes, size_t l
 	}
 	rc = ptx ? cut_out(reader, ptx, code, memory_bytes - images.arena.held_bytes, &lack->refusal) : -ENOENT;
 	kc_images_free(&images);
+	if (rc == -ENOENT && is_cubin && reader->behind)
+		rc = reader->behind(reader, &(const struct kc_code_part){.bytes = bytes, .length = length},
+				    memory_bytes, lack);
 	return rc;
 }
 

@@ -42,6 +42,13 @@ struct kc_code_lack {
 	struct kc_refusal refusal; /* of the last part that was refused; no reason: none was */
 };
 
+struct kc_code_reader;
+
+/* Opens the PTX from which a part was made that is a cubin by itself, and has been read. Returns what kc_code_open() of
+ * that does; -ENOENT: it is not known. */
+typedef int kc_code_behind(struct kc_code_reader *reader, const struct kc_code_part *cubin, size_t memory_bytes,
+			   struct kc_code_lack *lack);
+
 struct kc_code_reader {
 	/* Set by its user: */
 	const struct kc_code_limits *limits;
@@ -49,7 +56,8 @@ struct kc_code_reader {
 	bool own_only;            /* no PTX of another architecture */
 	bool (*ends)(void *user); /* asked while a text is passed over; NULL: it is to its end */
 	void *user;
-	uint32_t count; /* of kernels; 0: all that the text has */
+	kc_code_behind *behind; /* NULL: no such PTX is looked for */
+	uint32_t count;         /* of kernels; 0: all that the text has */
 	struct kc_ptx_wanted wanted[KC_CODE_READER_KERNELS];
 	/* Of the part that is open: */
 	struct kc_features_wanted code[KC_CODE_READER_KERNELS];

@@ -4,7 +4,7 @@
  */
 #include "graph_plan.h"
 #include "shim/entry/real.h"
-#include "shim/tables/early.h"
+#include "shim/code/early.h"
 #include "shim/tables/streams.h"
 #include "calls.h"
 #include "graph_nodes.h"

@@ -1,5 +1,5 @@
 #include "graph_plan.h"
-#include "shim/tables/functions.h"
+#include "shim/code/variants.h"
 #include "shim/tables/streams.h"
 #include "graph_nodes.h"
 

@@ -1,9 +1,10 @@
 /* Which records a launch of a graph makes. The driver's graphs are the test's, and so is what launch.c does. */
 #include "graph_plan.h"
+#include "shim/code/variants.h"
 #include "shim/code/kernel_formula.h"
 #include "shim/entry/real.h"
 #include "shim/tables/functions.h"
-#include "shim/tables/early.h"
+#include "shim/code/early.h"
 #include "shim/tables/streams.h"
 #include "shim/tables/tables.h"
 #include "calls.h"

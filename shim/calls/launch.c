@@ -4,10 +4,11 @@
  * its launch shape have been seen.
  */
 #include "launch.h"
+#include "shim/code/variants.h"
 #include "shim/worker/windows.h"
 #include "shim/entry/real.h"
 #include "shim/tables/functions.h"
-#include "shim/tables/early.h"
+#include "shim/code/early.h"
 #include "shim/tables/streams.h"
 #include "calls.h"
 #include "shim/worker/cupti/measuring.h"

@@ -1,37 +1,35 @@
 /*
  * From kept code to cost formulas, on the reader's thread. Kernels that have been
- * launched are read in batches: those of one module that are wanted at the time,
+ * launched are read in batches: those of one module and device that are wanted at the time,
  * one after the other, and after each it is asked what is wanted most.
  *
  *   batch   its kernels, the piece of the module that is open, and the texts that
  *           were cut out of that: a library's module has up to 40 MB of PTX, which
  *           takes longer to pass over than some kernels to read
  *
- * The budget: memory is what KC__SHARE_CODE has left, but for OTHERS_BYTES; formulas
- * read before give way to it. Time is FIRST_TIME_NS of the processor in the first
+ * The budget: memory is what KC__SHARE_CODE has left (code_texts.h); formulas read
+ * before give way to it. Time is FIRST_TIME_NS of the processor in the first
  * FIRST_NS of recording, then one part in REST_SHARE. What a launch waits for is
  * read at once. What does not fit is left to a command, if that can find it.
  */
 #include "code_read.h"
+#include "early.h"
 #include "foresee.h"
 #include "formulas.h"
+#include "code_texts.h"
 #include "kept_text.h"
 #include "ptx_cache.h"
 #include "reader.h"
 #include "shim/tables/memory.h"
-#include "shim/tables/early.h"
 #include "shim/tables/tables.h"
 #include "shim/worker/learn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#define OTHERS_BYTES ((size_t)2 << 20) /* left to code that is loaded or compiled while other code is read */
-#define LEAST_BYTES ((size_t)2 << 20)  /* formulas give way for so much before a piece is opened */
+#define LEAST_BYTES ((size_t)2 << 20) /* formulas give way for so much before a piece is opened */
 #define FIRST_NS 10000000000ll
 #define FIRST_TIME_NS 1000000000ll
 #define REST_SHARE 20
@@ -56,79 +54,11 @@ static struct {
 	struct kc_code_lack lack;
 } batch;
 
-/* ---- Pieces and their texts ---- */
-
-size_t kc__code_take_room(bool all)
-{
-	size_t bytes = kc__share_left(KC__SHARE_CODE);
-
-	if (!all || !kc__share_has_own(KC__SHARE_ENTRIES) || !kc__share_has_own(KC__SHARE_BUFFERS))
-		bytes -= bytes > 2 * OTHERS_BYTES ? OTHERS_BYTES : bytes / 2;
-	while (bytes && !kc__share_take(KC__SHARE_CODE, bytes))
-		bytes /= 2;
-	return bytes;
-}
-
-void kc__texts_account(struct kc__code_texts *texts)
-{
-	size_t bytes = kc__whole_pages(kc_ptx_cut_bytes(&texts->reader.cut));
-
-	if (bytes < texts->held_bytes)
-		kc__share_give(KC__SHARE_CODE, texts->held_bytes - bytes);
-	else if (!kc__share_take(KC__SHARE_CODE, bytes - texts->held_bytes))
-		return;
-	texts->held_bytes = bytes;
-}
-
-void kc__texts_close(struct kc__code_texts *texts)
-{
-	kc_code_close(&texts->reader);
-	kc__texts_account(texts);
-}
-
-/* Within what the share has left, or within memory_bytes, if that is less. */
-static int open_part(struct kc__code_texts *texts, const struct kc_code_part *part, size_t memory_bytes,
-		     struct kc_code_lack *lack)
-{
-	size_t room = kc__code_take_room(false);
-	int rc = kc_code_open(&texts->reader, part, room < memory_bytes ? room : memory_bytes, lack);
-
-	kc__share_give(KC__SHARE_CODE, room);
-	kc__texts_account(texts);
-	return rc;
-}
-
-static bool open_file(const struct kc__code_piece *piece, struct kc_code_file *file)
-{
-	file->fd = open(piece->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	file->offset = piece->offset;
-	file->length = piece->length;
-	return file->fd >= 0;
-}
-
-int kc__texts_open(struct kc__code_texts *texts, struct kc__code *code, const struct kc__code_piece *piece,
-		   size_t memory_bytes, struct kc_code_lack *lack)
-{
-	struct kc_code_file file;
-	struct kc_code_part part = {.length = piece->length, .file = &file};
-	int rc = -ENOENT;
-
-	if (!piece->path) {
-		part.bytes = kc__code_hold(code, piece);
-		if (part.bytes)
-			rc = open_part(texts, &part, memory_bytes, lack);
-		kc__code_release(code);
-	} else if (open_file(piece, &file)) {
-		rc = open_part(texts, &part, memory_bytes, lack);
-		close(file.fd);
-	} else {
-		kc__refuse(&lack->refusal, 0,
-			   "the file that the code was loaded from cannot be opened any more: error %d", errno);
-	}
-	return rc;
-}
-
-/* ---- The batch ---- */
+/* Of the list of what is wanted; tables_lock. */
+static struct {
+	uint64_t added;  /* so many kernels have been, */
+	uint64_t looked; /* and at so many, whether it is noted where their code lies */
+} queue;
 
 /* A command has more room, if it knows where the code lies. */
 static enum kc_code_state without_room(struct kc__code *code)
@@ -286,7 +216,7 @@ static void read_kept(uint32_t i)
 	if (text && kc__share_take(KC__SHARE_CODE, part.length)) {
 		part.bytes = text;
 		look_for(batch.kernels[i]);
-		if (!open_part(&batch.texts, &part, SIZE_MAX, &unused) && kc_code_has(&batch.texts.reader, i))
+		if (!kc__texts_open_part(&batch.texts, &part, SIZE_MAX, &unused) && kc_code_has(&batch.texts.reader, i))
 			read_kernel(i, true);
 		close_piece();
 		kc__share_give(KC__SHARE_CODE, part.length);
@@ -294,57 +224,22 @@ static void read_kept(uint32_t i)
 	free(text);
 }
 
-static const struct kc__kernel *first_left(void)
+/* Of a cubin as Triton loads it, whose PTX may be in a cache. Such a module has one kernel. */
+static int open_cached(struct kc_code_reader *reader, const struct kc_code_part *cubin, size_t memory_bytes,
+		       struct kc_code_lack *lack)
 {
+	struct kc_image_piece ptx;
 	uint32_t i = 0;
+	int rc;
 
 	while (!batch.kernels[i])
 		i++;
-	return batch.kernels[i];
-}
-
-/* A cubin by itself, as Triton loads it: its PTX may be in a cache. Such a module has one kernel. */
-static int open_cached(const void *cubin, size_t length, struct kc_code_lack *lack)
-{
-	struct kc_image_piece ptx;
-	struct kc_code_part part;
-	int rc = -ENOMEM;
-
-	if (!kc__cached_ptx(first_left()->name, cubin, length, kc__share_left(KC__SHARE_CODE) / 2, &ptx))
+	if (!kc__cached_ptx(batch.kernels[i]->name, cubin->bytes, cubin->length, memory_bytes / 2, &ptx))
 		return -ENOENT;
-	part = (struct kc_code_part){.bytes = ptx.bytes, .length = ptx.length};
-	if (kc__share_take(KC__SHARE_CODE, ptx.length)) {
-		rc = open_part(&batch.texts, &part, SIZE_MAX, lack);
-		kc__share_give(KC__SHARE_CODE, ptx.length);
-	}
+	rc = kc_code_open(reader, &(const struct kc_code_part){.bytes = ptx.bytes, .length = ptx.length},
+			  memory_bytes - ptx.length, lack);
 	munmap((void *)ptx.bytes, ptx.length);
 	batch.is_apart = !rc;
-	return rc;
-}
-
-static int open_behind_cubin(const struct kc__code_piece *piece, struct kc_code_lack *lack)
-{
-	struct kc_code_file file;
-	void *bytes = NULL;
-	int rc = -ENOENT;
-
-	if (!piece->path) {
-		bytes = kc__code_hold(batch.code, piece);
-		if (bytes)
-			rc = open_cached(bytes, piece->length, lack);
-		kc__code_release(batch.code);
-		return rc;
-	}
-	if (!open_file(piece, &file) || !kc__share_take(KC__SHARE_CODE, piece->length))
-		goto out;
-	bytes = malloc(piece->length);
-	if (bytes && !kc_code_file_read(&file, 0, bytes, piece->length))
-		rc = open_cached(bytes, piece->length, lack);
-	free(bytes);
-	kc__share_give(KC__SHARE_CODE, piece->length);
-out:
-	if (file.fd >= 0)
-		close(file.fd);
 	return rc;
 }
 
@@ -362,6 +257,7 @@ static void open_piece(const struct kc__code_piece *piece)
 	int rc;
 
 	close_piece();
+	batch.is_apart = batch.code->is_made;
 	look_for(NULL);
 	kc__formulas_yield(LEAST_BYTES);
 	do {
@@ -369,9 +265,6 @@ static void open_piece(const struct kc__code_piece *piece)
 		rc = kc__texts_open(&batch.texts, batch.code, piece, SIZE_MAX, &lack);
 	} while (is_crowded(rc) && kc__formulas_drop());
 	batch.lack = lack;
-	batch.is_apart = batch.code->is_made;
-	if (rc == -ENOENT && lack.is_cubin)
-		rc = open_behind_cubin(piece, &batch.lack);
 	batch.is_open = !rc;
 	batch.done = 0;
 }
@@ -415,28 +308,35 @@ void kc__code_wanted(struct kc__kernel *kernel)
 	kernel->is_wanted = true;
 	kernel->next_wanted = kc__shim.wanted;
 	kc__shim.wanted = kernel;
+	queue.added++;
 	kc__reader_want(); /* its launch may not wait, and then calls nobody */
 }
 
-struct kc__formula *kc__code_met(struct kc__kernel *kernel)
+/* The kernel is met for the first time. Returns what has been read ahead. */
+static struct kc__formula *meet(struct kc__kernel *kernel)
 {
-	struct kc__formula *formula = kc__foreseen_take(kernel);
+	struct kc__formula *formula = NULL;
 
-	if (kernel->code) {
-		kernel->next_met = kernel->code->met;
-		kernel->code->met = kernel;
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	if (!kernel->is_met) {
+		atomic_store(&kernel->is_met, true);
+		formula = kc__foreseen_take(kernel);
+		if (!formula)
+			kc__code_wanted(kernel);
 	}
-	if (!formula)
-		kc__code_wanted(kernel);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return formula;
 }
 
-/* What remains is the reader's: it says what the code is. */
-void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula)
+void kc__code_meet(struct kc__kernel *kernel)
 {
+	struct kc__formula *formula = atomic_load(&kernel->is_met) ? NULL : meet(kernel);
+
+	if (!formula)
+		return;
 	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	kc__code_wanted(kernel);
+	kc__code_wanted(kernel); /* what remains is the reader's: it says what the code is */
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 }
 
@@ -467,7 +367,8 @@ static bool others_are_awaited(void)
 	return awaited;
 }
 
-/* Takes kernels of one module out of the list, in its order: the one launched first last. false: none is wanted. */
+/* Takes kernels of one module, on one device, out of the list, in its order: the one launched first last. false: none
+ * is wanted. */
 static bool take_wanted(void)
 {
 	struct kc__kernel **link = &kc__shim.wanted, *kernel;
@@ -492,6 +393,7 @@ static bool take_wanted(void)
 	if (!first)
 		return false;
 	batch.texts.reader.limits = &limits;
+	batch.texts.reader.behind = open_cached;
 	batch.texts.reader.cc_major = batch.kernels[0]->device->info.cc_major;
 	batch.texts.reader.cc_minor = batch.kernels[0]->device->info.cc_minor;
 	return true;
@@ -531,6 +433,7 @@ static void put_back(void)
 			continue;
 		kernel->next_wanted = kc__shim.wanted;
 		kc__shim.wanted = kernel;
+		queue.added++;
 	}
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	batch.left = 0;
@@ -592,9 +495,12 @@ static struct kc__code *unnoted(void)
 	if (batch.left && batch.code && batch.code->place == KC__PLACE_UNKNOWN)
 		return batch.code;
 	pthread_mutex_lock(&kc__shim.tables_lock);
-	for (const struct kc__kernel *k = kc__shim.wanted; k && !code; k = k->next_wanted)
+	for (const struct kc__kernel *k = kc__shim.wanted; queue.looked != queue.added && k && !code;
+	     k = k->next_wanted)
 		if (k->code && k->code->place == KC__PLACE_UNKNOWN)
 			code = k->code;
+	if (!code)
+		queue.looked = queue.added;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return code;
 }

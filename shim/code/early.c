@@ -2,11 +2,11 @@
  * A kernel's code is read once it has been launched, and its first launches
  * run meanwhile. What the first one of a shape was given is kept until then.
  */
-#include "shim/code/formulas.h"
-#include "shim/code/reader.h"
-#include "functions.h"
 #include "early.h"
-#include "tables.h"
+#include "formulas.h"
+#include "reader.h"
+#include "variants.h"
+#include "shim/tables/tables.h"
 #include "shim/worker/learn.h"
 
 #include <string.h>

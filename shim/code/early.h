@@ -1,7 +1,7 @@
 /* Launches made before their kernel's code had been read. What they were given is kept, so that their measured time
  * counts as a known size. */
-#ifndef KC_SHIM_TABLES_EARLY_H
-#define KC_SHIM_TABLES_EARLY_H
+#ifndef KC_SHIM_EARLY_H
+#define KC_SHIM_EARLY_H
 
 #include "shim/shim.h"
 

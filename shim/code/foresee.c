@@ -1,5 +1,5 @@
 #include "foresee.h"
-#include "code_read.h"
+#include "code_texts.h"
 #include "formulas.h"
 #include "mapped_code.h"
 #include "reader.h"
@@ -272,14 +272,19 @@ void kc__foresee_forget(void)
 	kc__mapped_forget();
 }
 
-struct kc__formula *kc__foreseen_take(const struct kc__kernel *kernel)
+struct kc__formula *kc__foreseen_take(struct kc__kernel *kernel)
 {
-	struct kc__foreseen **link = kernel->code ? &kernel->code->foreseen : NULL, *found;
+	struct kc__foreseen **link, *found;
+	struct kc__code *code = kernel->code;
 
-	if (!link || !*link || kernel->code->foreseen_for != architecture(&kernel->device->info))
+	if (!code)
 		return NULL;
-	while (*link && strcmp((*link)->name, kernel->name))
-		link = &(*link)->next;
+	kernel->next_met = code->met;
+	code->met = kernel;
+	if (code->foreseen_for != architecture(&kernel->device->info))
+		return NULL;
+	for (link = &code->foreseen; *link && strcmp((*link)->name, kernel->name); link = &(*link)->next)
+		;
 	found = *link;
 	if (!found)
 		return NULL;

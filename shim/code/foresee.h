@@ -34,7 +34,8 @@ void kc__foresee_loaded(struct kc__code *code);
 int kc__foresee_step(void);
 void kc__foresee_forget(void); /* fork child */
 
-/* tables_lock held. The kernel is new: takes its formula out of the list. NULL: there is none. */
-struct kc__formula *kc__foreseen_take(const struct kc__kernel *kernel);
+/* tables_lock held. The kernel is launched for the first time, so that it need not be read ahead any more: takes its
+ * formula out of the list. NULL: there is none. */
+struct kc__formula *kc__foreseen_take(struct kc__kernel *kernel);
 
 #endif

@@ -2,16 +2,16 @@
  * Launch shapes: what one way of launching a kernel takes, found without a lock
  * and made at first sight.
  */
-#include "shim/code/formulas.h"
-#include "shim/code/code_read.h"
-#include "shim/code/reader.h"
-#include "tables.h"
-#include "shim/entry/real.h"
-#include "shim/worker/cupti/measuring.h"
-#include "memory.h"
-#include "functions.h"
+#include "variants.h"
+#include "code_read.h"
 #include "early.h"
-#include "recall.h"
+#include "formulas.h"
+#include "reader.h"
+#include "shim/entry/real.h"
+#include "shim/tables/memory.h"
+#include "shim/tables/recall.h"
+#include "shim/tables/tables.h"
+#include "shim/worker/cupti/measuring.h"
 
 #include <errno.h>
 
@@ -311,8 +311,10 @@ static struct kc__variant *find_or_make(struct kc__kernel *kernel, CUfunction f,
 	struct kc__variant *variant;
 	struct making making;
 
-	if (!atomic_load_explicit(&kernel->reading_done, memory_order_acquire))
+	if (!atomic_load_explicit(&kernel->reading_done, memory_order_acquire)) {
+		kc__code_meet(kernel);
 		kc__reader_await(kernel);
+	}
 	formula = atomic_load_explicit(&kernel->formula, memory_order_acquire);
 	if (formula && kernel->variants >= VARIANTS_MAX)
 		formula = NULL;

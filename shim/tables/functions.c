@@ -2,7 +2,6 @@
  * From the handle of a launch to the kernel behind it.
  */
 #include "handles.h"
-#include "shim/code/code_read.h"
 #include "shim/worker/selection.h"
 #include "tables.h"
 #include "shim/entry/real.h"
@@ -19,6 +18,12 @@
 static uint64_t hash_text(const char *s)
 {
 	return kc_fnv(KC_FNV_OFFSET, s, strlen(s));
+}
+
+/* An entry begins with its key. 0: the load was not seen. */
+static uint64_t key_of(const struct kc__code *code)
+{
+	return code ? *(const uint64_t *)code : 0;
 }
 
 /* Functions and kernels */
@@ -186,7 +191,7 @@ static void put_kernel(const struct kc__kernel *kernel, const struct answers *a)
 	struct kc_kernel_entry entry = {
 	    .id = kernel->id,
 	    .device = kernel->device->ordinal,
-	    .code_hash = a->code ? a->code->key[0] : 0,
+	    .code_hash = key_of(a->code),
 	    .resources = a->resources,
 	    .binary_version = (uint32_t)a->binary_version,
 	    .ptx_version = (uint32_t)a->ptx_version,
@@ -210,15 +215,15 @@ static struct kc__parameters kept_parameters(const struct answers *a)
 	return (struct kc__parameters){a->parameters_known, a->parameter_count, at};
 }
 
-/* tables_lock held. *formula: of a kernel that is new, if it is known already; formula NULL: none is made. */
-static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device, struct kc__formula **formula)
+/* tables_lock held. makes: one that is new is made. */
+static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *device, bool makes)
 {
 	uint64_t resources =
 	    ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 + a->resources.local_bytes;
-	uint64_t key[4] = {hash_text(a->name), resources, device->ordinal, a->code ? a->code->key[0] : 0};
+	uint64_t key[4] = {hash_text(a->name), resources, device->ordinal, key_of(a->code)};
 	struct kc__kernel *kernel = kc__find(&kc__shim.kernels, key, 4);
 
-	if (kernel || !formula || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
+	if (kernel || !makes || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
 		return kernel;
 	kernel->name = kc__keep_text(a->name);
 	if (!kernel->name)
@@ -233,7 +238,6 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kc__recall_kernel(kernel);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);
-	*formula = kc__code_met(kernel);
 	return kernel;
 }
 
@@ -244,7 +248,6 @@ struct newcomer {
 	struct kc__device *device;
 	const struct answers *answers; /* NULL: the driver gives none */
 	struct kc__function *fn;       /* NULL: there is no room for it */
-	struct kc__formula *formula;   /* of its kernel, which is new; NULL: there is none */
 };
 
 /* A load that was seen and found no room looks the same as one that was not. */
@@ -296,7 +299,7 @@ static void keep(void *newcomer)
 	made = !n->fn && (n->fn = fresh_function(n->key, n->generation));
 	if (n->fn) {
 		bool scarce = made && kc__entries_are_scarce();
-		struct kc__kernel *kernel = a ? kernel_of(a, n->device, scarce ? NULL : &n->formula) : NULL;
+		struct kc__kernel *kernel = a ? kernel_of(a, n->device, !scarce) : NULL;
 		bool waits = scarce && a && !kernel;
 
 		atomic_store_explicit(&n->fn->unpredictable, a ? KC_TABLE_FULL : KC_NO_ATTRIBUTES,
@@ -324,8 +327,6 @@ static __attribute__((noinline)) struct kc__function *make(CUfunction f, struct 
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	kc__deep(keep, &newcomer);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
-	if (newcomer.formula)
-		kc__code_ready(atomic_load(&newcomer.fn->kernel), newcomer.formula);
 	kc__room_give(answers);
 	return newcomer.fn;
 }

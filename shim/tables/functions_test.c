@@ -1,7 +1,7 @@
 /* Kernels by their handles. The driver is the test's: it has two kernels, and refuses a handle of the other form. */
 #include "shim/worker/selection.h"
 #include "handles.h"
-#include "shim/code/code_read.h"
+#include "shim/code/loaded_code.h"
 #include "tables_testing.h"
 #include "shim/entry/real.h"
 #include "functions.h"
@@ -135,18 +135,6 @@ uint32_t kc__selection_every(const char *name)
 {
 	(void)name;
 	return 0;
-}
-
-struct kc__formula *kc__code_met(struct kc__kernel *kernel)
-{
-	(void)kernel;
-	return NULL;
-}
-
-void kc__code_ready(struct kc__kernel *kernel, struct kc__formula *formula)
-{
-	(void)kernel;
-	(void)formula;
 }
 
 /* ---- */

@@ -3,7 +3,6 @@
  * other programs and machines: read before the first launch, and taken over by
  * each device, kernel and launch shape as it is met.
  */
-#include "shim/code/loaded_code.h"
 #include "recall.h"
 #include "shim/worker/learn.h"
 #include "shim/worker/threads.h"
@@ -100,7 +99,7 @@ struct kc_code_identity kc__identity_of(const struct kc__kernel *kernel)
 {
 	return (struct kc_code_identity){
 	    .mangled = kernel->name,
-	    .code_hash = kernel->code ? kernel->code->key[0] : 0,
+	    .code_hash = kernel->key[3],
 	    .registers = kernel->resources.registers,
 	    .static_shared_bytes = kernel->resources.static_shared_bytes,
 	};
@@ -135,7 +134,7 @@ const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel)
 
 	if (!kernel->code)
 		return NULL;
-	return kc_past_text(past, kernel->name, kernel->code->key[0], device->cc_major * 10 + device->cc_minor);
+	return kc_past_text(past, kernel->name, kernel->key[3], device->cc_major * 10 + device->cc_minor);
 }
 
 void kc__recall_kernel(struct kc__kernel *kernel)

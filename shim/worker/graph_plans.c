@@ -4,7 +4,7 @@
  */
 #include "windows.h"
 #include "shim/calls/graph_plan.h"
-#include "shim/tables/functions.h"
+#include "shim/code/variants.h"
 #include "shim/calls/graph_nodes.h"
 
 #include <stdlib.h>

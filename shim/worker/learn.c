@@ -6,7 +6,7 @@
 #include "shim/code/formulas.h"
 #include "shim/worker/cupti/measuring.h"
 #include "windows.h"
-#include "shim/tables/early.h"
+#include "shim/code/early.h"
 #include "shim/tables/streams.h"
 #include "learn.h"
 
