@@ -381,7 +381,7 @@ static bool take_wanted(void)
 	first = most_wanted();
 	batch.code = first ? first->code : NULL;
 	while ((kernel = *link) && batch.count < KC_CODE_READER_KERNELS) {
-		if (kernel->code != batch.code) {
+		if (kernel->code != batch.code || kernel->device != first->device) {
 			link = &kernel->next_wanted;
 			continue;
 		}

@@ -5,6 +5,8 @@
  *   nodes         they are nodes of a graph that is made call by call
  *   pipe          before the first launch a FIFO takes the file's place
  *   again         after as many milliseconds each of them is launched once more
+ *   devices       the module is loaded on a second device, too, and all are launched on both, without a wait before
+ * that, but as long a one behind it
  */
 #include "cuda_tests/awkward/awkward.h"
 
@@ -62,21 +64,51 @@ static void add_all(void)
 	launch_graph(graph);
 }
 
+static void find_kernels(const char *path)
+{
+	CUmodule module;
+	char name[16];
+
+	CHECK(cuModuleLoad(&module, path));
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "k%d", i);
+		CHECK(cuModuleGetFunction(&kernels[i], module, name));
+	}
+}
+
+/* Both have loaded it before either launches anything: the kernels are wanted together. */
+static void launch_on_both(const char *path, int wait_ms)
+{
+	CUcontext first, second;
+	CUdevice device;
+
+	CHECK(cuCtxGetCurrent(&first));
+	CHECK(cuDeviceGet(&device, 1));
+	CHECK(cuDevicePrimaryCtxRetain(&second, device));
+	CHECK(cuCtxSetCurrent(second));
+	kernels += count;
+	find_kernels(path);
+	launch_all(NULL);
+	CHECK(cuCtxSetCurrent(first));
+	kernels -= count;
+	launch_all(NULL);
+	usleep((useconds_t)wait_ms * 1000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 4 ? argv[4] : "";
-	CUmodule module;
-	char name[16];
 
 	if (argc < 4)
 		return 2;
 	count = atoi(argv[2]);
-	kernels = calloc((size_t)count, sizeof(*kernels));
+	kernels = calloc(2 * (size_t)count, sizeof(*kernels));
 	awkward_start(&a);
-	CHECK(cuModuleLoad(&module, argv[1]));
-	for (int i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "k%d", i);
-		CHECK(cuModuleGetFunction(&kernels[i], module, name));
+	find_kernels(argv[1]);
+	if (!strcmp(how, "devices")) {
+		launch_on_both(argv[1], atoi(argv[3]));
+		CHECK(cuCtxSynchronize());
+		return 0;
 	}
 	usleep((useconds_t)atoi(argv[3]) * 1000);
 	if (!strcmp(how, "pipe") && (unlink(argv[1]) || mkfifo(argv[1], 0600)))

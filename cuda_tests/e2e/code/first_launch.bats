@@ -54,6 +54,17 @@ by_device() { # the very first launch, before which nobody has asked for code
 	equal "$(sql "SELECT count(*) FROM kernel WHERE code = 'read' AND cost_formula = 'add = 1; control = 1'")" 200
 }
 
+@test "kernels that two devices have launched are read for both" {
+	local devices
+	module 3 30000 >module.ptx
+	for devices in A100,A100 A100,H200; do
+		rm -f kerncast.db*
+		SIMCUDA_DEVICE=$devices timeout 100 "$kerncast" run -q --wait-for-code=0 -- "$first" module.ptx 3 2000 devices
+		equal "$(sql "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM engine_event WHERE kind = 'formula' GROUP BY device)")" \
+			3,3 "formulas by device, $devices"
+	done
+}
+
 # By the first launch the reader has nothing more to do, and sleeps.
 @test "code that no launch waits for is read all the same, and before the program ends" {
 	module 3 30000 >module.ptx
