@@ -50,6 +50,17 @@ again() { # [PROCESSES]
 	again 3
 }
 
+@test "where what a run began with is gone, the replay says so" {
+	local says="launches are of processes that began with what an earlier run had learned, which is not in the database any more"
+	recorded "$build/demo-static-sim" --rounds 25
+	recorded "$build/demo-static-sim" --rounds 25
+	[[ $("$kerncast" replay --run all) != *"$says"* ]]
+	sql "UPDATE learned SET checksum = checksum + 1, snapshot = randomblob(64) WHERE process = 1"
+	contains "$("$kerncast" replay --run all)" "200 $says"
+	"$kerncast" replay --run all --json >replay.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('replay.json') AS TEXT), '\$.past_missing_launches')")" 200
+}
+
 @test "the demo on eight threads, twice" {
 	recorded "$build/demo-static-sim" --threads 8 --rounds 25
 	recorded "$build/demo-static-sim" --threads 8 --rounds 25

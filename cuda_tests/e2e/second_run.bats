@@ -87,3 +87,18 @@ middle() { # FILE, an odd number of numbers, one per line
 	equal "$(sql 'SELECT novelty, model FROM launch WHERE run = 2')" "first_seen|bsp-shape" "the new code's first launch"
 	within "$(error_of 2 1 1)" 0 10 "its error, %"
 }
+
+# Its row says that it has not ended, and no command has found its journal: its pid tells.
+@test "a run that was killed leaves what it had learned" {
+	export KERNCAST_DB=$PWD/kerncast.db
+	LD_PRELOAD=$library "$build/demo-static-sim" --rounds 1000000 >first.out &
+	for _ in {1..200}; do
+		[[ $(sql 'SELECT count(*) FROM learned' 2>/dev/null) != 1 ]] || break
+		sleep 0.1
+	done
+	kill -KILL $!
+	wait || true
+	LD_PRELOAD=$library "$build/demo-static-sim" --rounds 25 >second.out
+	equal "$(sql 'SELECT ended FROM process WHERE id = 1; SELECT source FROM past WHERE process = 2')" $'\n1' "what the second began with"
+	equal "$(sql "SELECT count(*) FROM launch WHERE process = 2 AND novelty = 'first_seen'")" 0 "first seen in the second run"
+}

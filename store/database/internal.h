@@ -137,8 +137,6 @@ void kc__leave(void);
 /* store.c */
 /* Whether so many more bytes are within the bound: 0 or -ENOMEM, and then so is kc__within(). s may be NULL. */
 int kc__take(struct kc_store *s, size_t bytes);
-/* The same for one more device of a replay that has the timelines of so many. */
-int kc__take_timeline(struct kc_store *s, uint32_t devices);
 /* 0; -ETIME: the time is up; -ENOMEM: what was taken exceeds the bound. */
 int kc__within(const struct kc_store *s);
 

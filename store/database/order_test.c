@@ -483,6 +483,27 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "2");
 }
 
+/* What a process of version 15 began with was launches, any number of parts of them. */
+static void a_past_of_version_15_is_gone(void **state)
+{
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	put_events(s, &index);
+	end(s);
+	change(TO_VERSION_15 "INSERT INTO past_part VALUES(1, 0, 1, 0, 9), (1, 1, NULL, 0, 9), (7, 0, 1, 3, 4);"
+			     "DELETE FROM schema WHERE version > 15; PRAGMA user_version = 15");
+	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	kc_store_close(s);
+	assert_string_equal(answer("PRAGMA user_version"), "16");
+	assert_string_equal(
+	    answer("SELECT group_concat(process || ' ' || coalesce(source, '-') || ' ' || checksum, ', ')"
+		   " FROM past"),
+	    "1 - 0, 7 - 0");
+	assert_string_equal(answer("SELECT count(*) FROM learned"), "0");
+}
+
 /* 'not seen' was said of kernels whose code was seen and had not been read; without a hash it was not seen indeed. */
 static void code_of_version_10_that_was_not_read_waits(void **state)
 {
@@ -616,6 +637,7 @@ int main(void)
 	    TEST(an_older_database_is_brought_up_to_date),
 	    TEST(a_graph_that_is_measured_as_one_has_its_times),
 	    TEST(a_database_of_version_9_keeps_its_events),
+	    TEST(a_past_of_version_15_is_gone),
 	    TEST(code_of_version_10_that_was_not_read_waits),
 	    TEST(killed_at_any_moment_it_is_of_one_version),
 	};

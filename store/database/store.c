@@ -292,13 +292,6 @@ int kc__take(struct kc_store *s, size_t bytes)
 	return 0;
 }
 
-int kc__take_timeline(struct kc_store *s, uint32_t devices)
-{
-	if (s->bound.devices && devices >= s->bound.devices)
-		s->exceeded = -ENOMEM;
-	return s->exceeded;
-}
-
 int kc__within(const struct kc_store *s)
 {
 	if (s->exceeded)

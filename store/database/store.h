@@ -32,7 +32,6 @@ struct kc_store_bound {
 	int64_t until_ns;     /* CLOCK_MONOTONIC */
 	int64_t processor_ns; /* of the thread that reads, from its beginning */
 	size_t bytes;         /* of what is made from the rows; SQLite's cache, 2 MB, is not counted */
-	uint32_t devices;     /* whose timelines a replay may have at once, some 10 MB each */
 };
 
 /*

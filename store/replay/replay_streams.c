@@ -30,7 +30,7 @@ static struct kc__used_device *device_of(struct kc__used_devices *used, int64_t 
 		if (used->at[i].row == row)
 			return &used->at[i];
 	}
-	if (used->count == KC__USED_DEVICES_MAX || kc__take_timeline(used->loader->store, used->count))
+	if (used->count == KC__USED_DEVICES_MAX)
 		return NULL;
 	device = &used->at[used->count];
 	device->on = kc__knowledge_device(used->knowledge, row);

@@ -143,6 +143,7 @@ static void set_known(json_t *out, const struct kc_replay *replay, const struct 
 	json_object_set_new(out, "known", known);
 	json_object_set_new(out, "chosen_launches", json_integer((json_int_t)replay->chosen));
 	json_object_set_new(out, "incomplete_launches", json_integer((json_int_t)replay->incomplete));
+	json_object_set_new(out, "past_missing_launches", json_integer((json_int_t)replay->without_past));
 }
 
 /* The file that processes began with here, and the launches of those that had begun with another one. */
