@@ -1,5 +1,4 @@
 #include "measured.h"
-#include "kernel_form.h"
 #include "names.h"
 #include "query.h"
 #include "store/common/ids/ids.h"
@@ -9,40 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const struct kc_measured_kernel *kc_measured_kernel(const struct kc_measured_names *names, uint32_t kernel)
-{
-	return (const struct kc_measured_kernel *)names->kernels.at + kernel;
-}
-
-const struct kc_measured_shape *kc_measured_shape(const struct kc_measured_names *names, uint32_t shape)
-{
-	return (const struct kc_measured_shape *)names->shapes.at + shape;
-}
-
-void kc_measured_names_free(struct kc_measured_names *names)
-{
-	struct kc_measured_kernel *kernels = names->kernels.at;
-
-	for (size_t i = 0; i < names->kernels.count; i++) {
-		free(kernels[i].mangled);
-		free(kernels[i].name);
-	}
-	free(kernels);
-	free(names->shapes.at);
-	free(names->kernel_places.at);
-	free(names->forms.at);
-	for (size_t i = 0; i < names->processes.count; i++)
-		free(((char **)names->processes.at)[i]);
-	free(names->processes.at);
-	kc_intern_free(&names->process_ids);
-	kc_intern_free(&names->form_ids);
-	kc_intern_free(&names->kernel_ids);
-	kc_intern_free(&names->shape_ids);
-	kc_intern_free(&names->argument_ids);
-	kc_intern_free(&names->model_ids);
-	*names = (struct kc_measured_names){0};
-}
 
 void kc_measured_run_free(struct kc_measured_run *run)
 {
@@ -54,159 +19,23 @@ void kc_measured_run_free(struct kc_measured_run *run)
 	*run = (struct kc_measured_run){0};
 }
 
-/* 0: no memory. */
-static uint32_t add_kernel(struct kc_measured_names *names, const char *mangled, const char *name)
-{
-	struct kc_measured_kernel *kernel = kc__list_add(&names->kernels, sizeof(*kernel));
-
-	if (!kernel)
-		return 0;
-	kernel->mangled = strdup(mangled);
-	kernel->name = strdup(name);
-	return kernel->mangled && kernel->name ? (uint32_t)names->kernels.count : 0;
-}
-
-/* Of a kernel whose readable name alone was known. */
-static uint32_t know_symbol(struct kc_measured_names *names, uint32_t number, const char *mangled)
-{
-	struct kc_measured_kernel *kernel = (struct kc_measured_kernel *)names->kernels.at + number - 1;
-	char *symbol = strdup(mangled);
-
-	if (!symbol)
-		return 0;
-	free(kernel->mangled);
-	kernel->mangled = symbol;
-	return number;
-}
-
-/* The number of a form; 0: no memory. */
-static uint32_t form_number(struct kc_measured_names *names, char kind, const char *text, size_t bytes)
-{
-	uint32_t number = kc_intern(&names->form_ids, kind, text, bytes);
-
-	if (number > names->forms.count && !kc__list_add(&names->forms, sizeof(struct kc_measured_form)))
-		return 0;
-	return number;
-}
-
-static uint32_t either(uint32_t first, uint32_t second)
-{
-	return first ? first : second;
-}
-
-/* The kernel that has this name already, in another spelling. Notes the kernel under its forms, which gets the number
- * `next` if there is none. 0: no memory. */
-static uint32_t same_kernel(struct kc_measured_names *names, const char *name, int is_symbol, uint32_t next)
-{
-	struct kc_kernel_form form;
-	struct kc_measured_form *whole, *named;
-	uint32_t whole_number, named_number, found, *first;
-
-	kc_kernel_form(name, &form);
-	whole_number = form_number(names, 'w', form.text, strlen(form.text));
-	named_number = whole_number ? form_number(names, 'n', form.text, form.named) : 0;
-	if (!named_number)
-		return 0;
-	whole = (struct kc_measured_form *)names->forms.at + whole_number - 1;
-	named = (struct kc_measured_form *)names->forms.at + named_number - 1;
-	if (form.is_generic) {
-		found = either(either(named->symbol, named->text), either(named->generic, next));
-		named->generic = either(named->generic, found);
-		return found;
-	}
-	if (is_symbol && whole->symbol) /* several symbols may read the same */
-		found = next;
-	else
-		found = either(either(whole->symbol, whole->text), either(named->symbol ? 0 : named->generic, next));
-	first = is_symbol ? &whole->symbol : &whole->text;
-	*first = either(*first, found);
-	first = is_symbol ? &named->symbol : &named->text;
-	*first = either(*first, found);
-	return found;
-}
-
-static int place_kernel(struct kc_measured_names *names, const char *mangled, const char *name)
-{
-	uint32_t *place = kc__list_add(&names->kernel_places, sizeof(*place)), found;
-	int is_symbol = !strncmp(mangled, "_Z", 2);
-
-	if (!place)
-		return -ENOMEM;
-	found = same_kernel(names, name, is_symbol, (uint32_t)names->kernels.count + 1);
-	if (found > names->kernels.count)
-		found = add_kernel(names, mangled, name);
-	else if (found && is_symbol)
-		found = know_symbol(names, found, mangled);
-	if (!found)
-		return -ENOMEM;
-	*place = found - 1;
-	return 0;
-}
-
-int kc_measured_kernel_number(struct kc_measured_names *names, const char *mangled, const char *name, uint32_t *out)
-{
-	uint32_t number = kc_intern(&names->kernel_ids, 'k', mangled, strlen(mangled));
-	int rc = number ? 0 : -ENOMEM;
-
-	if (rc == 0 && number > names->kernel_places.count)
-		rc = place_kernel(names, mangled, name);
-	if (rc == 0)
-		*out = ((const uint32_t *)names->kernel_places.at)[number - 1];
-	return rc;
-}
-
-/* A new kernel with this name. name: taken; NULL: no memory. */
-static int another_kernel(struct kc_measured_names *names, uint32_t kernel, char *name, uint32_t *out)
-{
-	char *mangled = name ? strdup(kc_measured_kernel(names, kernel)->mangled) : NULL;
-	uint32_t number = mangled ? add_kernel(names, mangled, name) : 0;
-
-	free(mangled);
-	free(name);
-	*out = number - 1;
-	return number ? 0 : -ENOMEM;
-}
-
-int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out)
-{
-	char *name = NULL;
-
-	if (asprintf(&name, "%s on %s", kc_measured_kernel(names, kernel)->name,
-		     process ? ((char *const *)names->processes.at)[process - 1] : "other processes") < 0)
-		name = NULL;
-	return another_kernel(names, kernel, name, out);
-}
-
-int kc_measured_kernel_was(struct kc_measured_names *names, uint32_t kernel, unsigned long number, uint32_t *out)
-{
-	char *name = NULL;
-
-	if (asprintf(&name, "%s (was _%lu)", kc_measured_kernel(names, kernel)->name, number) < 0)
-		name = NULL;
-	return another_kernel(names, kernel, name, out);
-}
-
-int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_measured_shape *shape, uint32_t *out)
-{
-	uint32_t number = kc_intern(&names->shape_ids, 's', shape, sizeof(*shape));
-	struct kc_measured_shape *kept;
-
-	if (!number)
-		return -ENOMEM;
-	if (number > names->shapes.count) {
-		kept = kc__list_add(&names->shapes, sizeof(*kept));
-		if (!kept)
-			return -ENOMEM;
-		*kept = *shape;
-	}
-	*out = number - 1;
-	return 0;
-}
-
 /* In the order of their calls. */
 #define LAUNCHES(more, joined)                                                                                         \
 	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined     \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
+#define LAUNCHED(p)                                                                                                    \
+	"EXISTS (SELECT 1 FROM launch_row WHERE id BETWEEN " p ".id << 40 AND " p ".id << 40 | 1099511627775)"
+#define OTHERS "(SELECT 1 FROM process o WHERE o.run = p.run AND o.id <> p.id AND " LAUNCHED("o") " AND "
+/* The name of process ?1, if it is its own in the run and not the only one, and whether GPU ?2 belongs to it, as it
+ * used several, or, where it has no such name, as no other process used that one. */
+#define PLACES                                                                                                         \
+	"WITH named AS (SELECT p.id, p.run, iif(NOT EXISTS " OTHERS                                                    \
+	"o.command_line IS p.command_line), p.command_line,"                                                           \
+	" NULL) AS name, (SELECT count(DISTINCT device) FROM stream WHERE process = p.id) AS gpus FROM process p"      \
+	" WHERE p.id = ?1) SELECT iif(p.gpus > 1 AND NOT EXISTS " OTHERS "1), NULL, p.name), p.gpus > 1 OR"            \
+	" (p.name IS NULL AND NOT EXISTS " OTHERS                                                                      \
+	"EXISTS (SELECT 1 FROM stream WHERE process = o.id AND device = ?2)))"                                         \
+	" FROM named p"
 #define CLOCK_SHIFT 32          /* of the number of a clock, above the id of a device */
 struct shape {                  /* of the database */
 	int64_t place;          /* in names->shapes, or less than 0 */
@@ -221,8 +50,10 @@ struct reader {
 	sqlite3_stmt *launches, *shape;
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
-	int64_t started_ns, clock;     /* of the process that is being read */
-	uint16_t process;              /* likewise: as in kc_measured_launch */
+	int64_t started_ns, clock; /* of the process that is being read */
+	struct kc_ids place_ids;   /* likewise: its GPUs */
+	struct kc__list places;    /* by their numbers less 1: uint16_t, as kc_measured_launch.process */
+	sqlite3_stmt *place;
 	struct kc__list shapes;        /* struct shape, by the numbers of shape_ids less 1 */
 	struct kc_ids local_arguments; /* of the process that is being read */
 	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
@@ -366,6 +197,64 @@ static int matches(struct reader *r, int64_t process, const struct shape *shape)
 	return kc_filter_matches(r->filter, &launch);
 }
 
+/* The number of a process of the names; 0 of too many. */
+static int process_number(struct reader *r, const char *name, uint16_t *out)
+{
+	uint32_t number = kc_intern(&r->names->process_ids, 'p', name, strlen(name));
+	char **kept;
+
+	if (number > r->names->processes.count) {
+		kept = kc__list_add(&r->names->processes, sizeof(*kept));
+		if (!kept || !(*kept = strdup(name)))
+			return -ENOMEM;
+	}
+	*out = number <= UINT16_MAX ? (uint16_t)number : 0;
+	return number ? 0 : -ENOMEM;
+}
+
+/* What a process is called on one of its GPUs: PLACES. */
+static int name_place(struct reader *r, int64_t process, int64_t device, uint16_t *out)
+{
+	const struct kc_selection run = {r->run->id, r->run->id};
+	char gpu[KC_GPU_NAME_BYTES] = "", name[1024];
+	const char *own;
+	int rc;
+
+	*out = 0;
+	sqlite3_bind_int64(r->place, 1, process);
+	sqlite3_bind_int64(r->place, 2, device);
+	rc = sqlite3_step(r->place);
+	if (rc != SQLITE_ROW) {
+		sqlite3_reset(r->place);
+		return kc__errno(r->store->db, rc);
+	}
+	own = (const char *)sqlite3_column_text(r->place, 0);
+	snprintf(name, sizeof(name), "%s", own ? own : "");
+	rc = sqlite3_column_int(r->place, 1) ? kc_gpu_name(r->store, &run, device, gpu) : 0;
+	sqlite3_reset(r->place);
+	if (rc == 0 && *gpu)
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%s", *name ? ", " : "", gpu);
+	return rc == 0 && *name ? process_number(r, name, out) : rc;
+}
+
+static int find_place(struct reader *r, int64_t process, int64_t device, uint16_t *out)
+{
+	uint32_t number = kc_ids_number(&r->place_ids, device);
+	uint16_t *place;
+	int rc;
+
+	if (!number)
+		return -ENOMEM;
+	if (number > r->places.count) {
+		place = kc__list_add(&r->places, sizeof(*place));
+		rc = place ? name_place(r, process, device, place) : -ENOMEM;
+		if (rc < 0)
+			return rc;
+	}
+	*out = ((const uint16_t *)r->places.at)[number - 1];
+	return 0;
+}
+
 static int add_launch(struct reader *r, int64_t process)
 {
 	struct kc_measured_launch *launch;
@@ -388,7 +277,6 @@ static int add_launch(struct reader *r, int64_t process)
 	launch->shape = (uint32_t)shape.place;
 	launch->arguments = arguments_of(r, r->launches, 4);
 	launch->ns = (is_match || r->moments) && ns > 0 && ns <= KC_MEASURED_MAX_NS ? ns : 0;
-	launch->process = r->process;
 	launch->overlap =
 	    (uint8_t)(sqlite3_column_int64(r->launches, 3) >> KC_FLAG_OVERLAP_SHIFT & KC_FLAG_OVERLAP_MASK);
 	if (sqlite3_column_type(r->launches, 1) != SQLITE_NULL) {
@@ -396,25 +284,8 @@ static int add_launch(struct reader *r, int64_t process)
 		if (!launch->stream)
 			return -ENOMEM;
 	}
-	return r->moments ? add_moment(r, is_match) : 0;
-}
-
-static int name_process(struct reader *r, const char *name)
-{
-	uint32_t number;
-	char **kept;
-
-	r->process = 0;
-	if (!*name)
-		return 0;
-	number = kc_intern(&r->names->process_ids, 'p', name, strlen(name));
-	if (number > r->names->processes.count) {
-		kept = kc__list_add(&r->names->processes, sizeof(*kept));
-		if (!kept || !(*kept = strdup(name)))
-			return -ENOMEM;
-	}
-	r->process = number <= UINT16_MAX ? (uint16_t)number : 0;
-	return number ? 0 : -ENOMEM;
+	rc = find_place(r, process, shape.device, &launch->process);
+	return rc == 0 && r->moments ? add_moment(r, is_match) : rc;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -430,10 +301,10 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	r->arguments.count = 0;
 	r->started_ns = sqlite3_column_int64(process, 1);
 	r->clock = sqlite3_column_int64(process, 2);
-	rc = name_process(r, text_or_empty(process, 3));
-	if (rc == 0)
-		rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
-				read_arguments, r);
+	kc_ids_clear(&r->place_ids);
+	r->places.count = 0;
+	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
+			read_arguments, r);
 	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
 	sqlite3_bind_int64(r->launches, 2, id << KC_SEQUENCE_BITS | KC_SEQUENCE_MASK);
 	step = SQLITE_DONE;
@@ -493,15 +364,18 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 						  " WHERE s.id = ?1",
 						  -1, &r.shape, NULL));
 	if (rc == 0)
+		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db, PLACES, -1, &r.place, NULL));
+	if (rc == 0)
 		rc = kc__select(s, &only,
-				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id),"
-				" iif(count(*) OVER (PARTITION BY command_line) = 1, command_line, NULL)"
-				" FROM process p WHERE run BETWEEN ?1 AND ?2 AND EXISTS (SELECT 1 FROM launch_row"
-				" WHERE id BETWEEN p.id << 40 AND p.id << 40 | 1099511627775) ORDER BY id",
+				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id) FROM process p"
+				" WHERE run BETWEEN ?1 AND ?2 AND " LAUNCHED("p") " ORDER BY id",
 				read_process, &r);
 	run->streams = r.stream_ids.count;
 	sqlite3_finalize(r.launches);
 	sqlite3_finalize(r.shape);
+	sqlite3_finalize(r.place);
+	kc_ids_free(&r.place_ids);
+	free(r.places.at);
 	kc_ids_free(&r.shape_ids);
 	kc_ids_free(&r.stream_ids);
 	kc_ids_free(&r.device_ids);

@@ -8,7 +8,9 @@
  *
  * Processes are the same one in several runs if they have the same name, which no
  * other process that launched kernels has in its run: the rank, label or file of
- * an imported one, the command line of a live one.
+ * an imported one, the command line of a live one. One that used several GPUs
+ * counts as a process on each of them ("rank 1, GPU 0", or "GPU 0" where it is the
+ * only one); one without a name of its own is known by a GPU that it had to itself.
  *
  * A kernel is known by its mangled name, so that it is the same one after its
  * program was built anew. A trace may tell the readable name alone: that is the

@@ -1,5 +1,7 @@
 #include "by_process.h"
 
+#include "predictor/prior/kernel_name.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +128,10 @@ struct kc_diff_part kc_diff_part_of(const struct kc_diff_by_process *by_process,
 
 int kc_diff_is_collective(const char *name)
 {
-	return strcasestr(name, "nccl") || strcasestr(name, "rccl");
+	struct kc_name_traits traits;
+
+	kc_name_read(&traits, name);
+	return traits.family == KC_FAMILY_WAITING;
 }
 
 int kc_diff_by_process(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],

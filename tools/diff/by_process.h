@@ -28,7 +28,7 @@ int kc_diff_by_process(struct kc_measured_names *names, const struct kc_diff_inp
 		       struct kc_diff_by_process *out);
 /* What it is a part of; of any other kernel, itself. */
 struct kc_diff_part kc_diff_part_of(const struct kc_diff_by_process *by_process, uint32_t kernel);
-/* Whether the processes of a run wait for one another in a kernel of this name: NCCL's and its relatives'. What such a
+/* Whether the processes of a run wait for one another in a kernel of this name, as in NCCL's. What such a
  * kernel takes on one process tells of the others. */
 int kc_diff_is_collective(const char *name);
 void kc_diff_by_process_free(struct kc_diff_by_process *by_process);

@@ -63,9 +63,10 @@ int kc_diff_only_overlapped(const struct kc_diff_kernel *kernel, const struct kc
 	const struct kc_diff_by_company *alone = kernel->company + KC_COMPANY_NONE,
 					*beside = kernel->company + KC_COMPANY_SOME;
 
-	return kernel->what == KC_DIFF_SLOWER && alone->launches >= KC_DIFF_LAUNCHES &&
-	       beside->launches >= KC_DIFF_LAUNCHES && alone->log_change < log1p(limits->over) / 2 &&
-	       beside->log_change > log1p(limits->over);
+	double limit = log1p(limits->over), error = sqrt(2 * kernel->estimate.scatter / fmax(alone->launches, 1));
+
+	return kernel->what == KC_DIFF_SLOWER && alone->launches > 0 && alone->log_change < limit / 2 &&
+	       alone->log_change + 2 * error < limit && beside->log_change > limit;
 }
 
 static int estimate_kernel(struct comparing *c, size_t first, size_t last)
@@ -452,7 +453,8 @@ static int take_parts(struct comparing *parts, const struct kc_diff_by_process *
 	out->kernels = kernels ? kernels : out->kernels;
 	out->shapes = shapes ? shapes : out->shapes;
 	out->parts = calloc(of->count - first + 1, sizeof(*out->parts));
-	if (!divided || !kernels || !shapes || !out->parts) {
+	out->divided = calloc(first + 1, sizeof(*out->divided));
+	if (!divided || !kernels || !shapes || !out->parts || !out->divided) {
 		free(divided);
 		return -ENOMEM;
 	}
@@ -465,8 +467,11 @@ static int take_parts(struct comparing *parts, const struct kc_diff_by_process *
 	memcpy(kernels + first, out->parts, out->part_count * sizeof(*kernels));
 	out->count = out->compared = 0;
 	for (uint32_t i = 0; i < of->count; i++) {
-		if (divided[kernels[i].whole] != (i >= first))
+		if (divided[kernels[i].whole] != (i >= first)) {
+			if (i < first)
+				out->divided[out->divided_count++] = kernels[i];
 			continue;
+		}
 		out->compared += kernels[i].estimate.enough != 0;
 		kernels[out->count++] = kernels[i];
 	}
@@ -532,6 +537,7 @@ void kc_diff_free(struct kc_diff *diff)
 {
 	free(diff->kernels);
 	free(diff->parts);
+	free(diff->divided);
 	free(diff->shapes);
 	*diff = (struct kc_diff){0};
 }

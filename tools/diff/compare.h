@@ -93,6 +93,8 @@ struct kc_diff {
 	size_t count;
 	struct kc_diff_kernel *parts; /* of each kernel that several processes launched, on each of them */
 	size_t part_count;
+	struct kc_diff_kernel *divided; /* kernels that are shown by their parts, as a whole */
+	size_t divided_count;
 	struct kc_diff_shape *shapes;
 	size_t shape_count;
 	size_t compared;     /* kernels */
@@ -108,7 +110,8 @@ struct kc_diff {
 /* Adds kernels on one process to the names. 0 or -ENOMEM. *out is to be freed either way. */
 int kc_diff_compare(struct kc_measured_names *names, const struct kc_diff_input inputs[KC_SIDES],
 		    const struct kc_diff_limits *limits, struct kc_diff *out);
-/* Whether a slower kernel is so only beside others: alone it changed by less than half of the limit. */
+/* Whether a slower kernel is so only beside others: alone it changed by less than half of the limit, and two
+ * standard errors more are below it. */
 int kc_diff_only_overlapped(const struct kc_diff_kernel *kernel, const struct kc_diff_limits *limits);
 /* Puts the kernels in another order, slower and faster ones first all the same. */
 void kc_diff_sort(struct kc_diff *diff, enum kc_sort by);

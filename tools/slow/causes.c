@@ -83,8 +83,9 @@ static int note_slower(struct judging *j, const struct kc_diff *diff)
 		return -ENOMEM;
 	for (size_t i = 0; i < shapes; i++)
 		j->slower[i] = NAN;
-	for (size_t i = 0; diff && i < diff->count; i++) {
-		const struct kc_diff_kernel *kernel = diff->kernels + i;
+	for (size_t i = 0; diff && i < diff->count + diff->divided_count; i++) {
+		const struct kc_diff_kernel *kernel =
+		    i < diff->count ? diff->kernels + i : diff->divided + (i - diff->count);
 
 		for (uint32_t s = 0; kernel->what == KC_DIFF_SLOWER && s < kernel->shapes; s++) {
 			const struct kc_diff_shape *shape = diff->shapes + kernel->first_shape + s;
