@@ -102,3 +102,11 @@ middle() { # FILE, an odd number of numbers, one per line
 	equal "$(sql 'SELECT ended FROM process WHERE id = 1; SELECT source FROM past WHERE process = 2')" $'\n1' "what the second began with"
 	equal "$(sql "SELECT count(*) FROM launch WHERE process = 2 AND novelty = 'first_seen'")" 0 "first seen in the second run"
 }
+
+@test "each rank of a second run knows its own GPU, whichever rank of the first one ended last" {
+	local ranks="SIMCUDA_DEVICE=a100 $build/demo-static-sim --rounds 25 & SIMCUDA_DEVICE=v100 $build/demo-static-sim --rounds 25 & wait"
+	"$kerncast" run -q bash -c "$ranks" >first.out
+	"$kerncast" run -q bash -c "$ranks" >second.out
+	equal "$(sql 'SELECT count(DISTINCT device), count(*) FROM launch WHERE run = 2')" "2|400" "devices and launches of the second run"
+	equal "$(first_seen 2)" 0 "first seen in the second run"
+}

@@ -90,6 +90,13 @@ void kc__recall_begin(void)
 	put_past();
 }
 
+int64_t kc__recalled_source(void)
+{
+	struct kc_past_entry began_with;
+
+	return kc_past_began_with(past, &began_with) ? began_with.source : 0;
+}
+
 const struct kc_snapshot *kc__recalled_snapshot(void)
 {
 	return kc_past_snapshot(past);

@@ -11,6 +11,7 @@ void kc__recall_begin(void); /* devices are known, recording has not begun */
 void kc__recall_kernel(struct kc__kernel *kernel);
 void kc__recall_arguments(struct kc__kernel *kernel); /* by_arguments has just been given to it */
 struct kc_code_identity kc__identity_of(const struct kc__kernel *kernel);
+int64_t kc__recalled_source(void);                     /* whose snapshot that was: rowid in `process`; 0: none */
 const struct kc_snapshot *kc__recalled_snapshot(void); /* what the process began with; NULL: nothing */
 struct kc_past_text;
 const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel); /* NULL: none */

@@ -63,6 +63,8 @@ static int gather(void **bytes, size_t *size)
 			error = add(maker, variant);
 	}
 	if (!error)
+		error = kc__storing_others(kc__recalled_source(), maker);
+	if (!error)
 		return kc_snapshot_end(maker, kc__recalled_snapshot(), kc__shim.engine.cells, bytes, size);
 	kc_snapshot_drop(maker);
 	return error;

@@ -310,6 +310,13 @@ int kc__storing_learned(const void *snapshot, size_t bytes)
 	return error ? error : kc_snapshot_store(storing.store, snapshot, bytes);
 }
 
+int kc__storing_others(int64_t since, struct kc_snapshot_maker *maker)
+{
+	int error = open_store();
+
+	return error ? error : kc_snapshot_carry_others(storing.store, since, maker);
+}
+
 int kc__storing_start(void)
 {
 	void *slots = mmap(NULL, READY_MAX * sizeof(*storing.ready.slots), PROT_READ | PROT_WRITE,

@@ -24,6 +24,9 @@ int kc__storing_all(void);
 int kc__storing_end(void);
 /* Writes a snapshot of what the process has learned (store/past/snapshot.h). 0 or -errno. */
 int kc__storing_learned(const void *snapshot, size_t bytes);
+/* kc_snapshot_carry_others() of the process's database. */
+struct kc_snapshot_maker;
+int kc__storing_others(int64_t since, struct kc_snapshot_maker *maker);
 /* Says what is lost with the process, and stores the counts if the database still has room for a few rows. error: why
  * not everything could be written. */
 void kc__storing_say_lost(int error);

@@ -291,6 +291,40 @@ static void only_what_ended_processes_learned_is_taken(void **state)
 	program_free(p);
 }
 
+/* Two ranks of a run, each on its own GPU. */
+static void what_other_ranks_learned_is_carried_over(void **state)
+{
+	struct program *rank_0 = program_new(&nothing, OTHER, 0xABC, NULL),
+		       *rank_1 = program_new(&nothing, OWN, 0xABC, NULL);
+	struct kc_journal_header header = make_header(2, "a");
+	struct kc_snapshot_maker *maker = kc_snapshot_begin();
+	struct kc_device_learned learned;
+	struct kc_snapshot snapshot;
+	int64_t process, first;
+	struct kc_store *s;
+	void *bytes;
+	size_t size;
+
+	program_run(rank_0, 60);
+	program_run(rank_1, 60);
+	first = keep(*state, rank_0, 1);
+	program_add(rank_1, maker);
+	assert_int_equal(kc_store_open(((struct fixture *)*state)->path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &header, &process), 0);
+	assert_int_equal(kc_snapshot_carry_others(s, first, maker), 0); /* none that began later */
+	assert_int_equal(kc_snapshot_carry_others(s, 0, maker), 0);
+	assert_int_equal(kc_snapshot_end(maker, NULL, NULL, &bytes, &size), 0);
+	assert_int_equal(kc_snapshot_open(&snapshot, bytes, size), 0);
+	assert_int_equal(snapshot.head->devices, 2);
+	assert_int_equal(snapshot.head->variants, 2 * PROGRAM_VARIANTS);
+	assert_true(kc_snapshot_device(&snapshot, OWN, &learned) && kc_snapshot_device(&snapshot, OTHER, &learned));
+	assert_int_equal(snapshot.kernels[0].unmet + snapshot.kernels[1].unmet, 0);
+	kc_store_close(s);
+	free(bytes);
+	program_free(rank_0);
+	program_free(rank_1);
+}
+
 static void the_newest_are_kept(void **state)
 {
 	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
@@ -351,6 +385,7 @@ int main(void)
 	    TEST(another_programs_is_not_taken),
 	    TEST(what_cannot_be_used_is_said),
 	    TEST(only_what_ended_processes_learned_is_taken),
+	    TEST(what_other_ranks_learned_is_carried_over),
 	    TEST(the_newest_are_kept),
 	    TEST(a_replay_begins_with_the_same),
 	};

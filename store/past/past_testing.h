@@ -158,10 +158,8 @@ static inline void program_run(struct program *p, uint32_t launches)
 	}
 }
 
-static inline void program_keep(const struct program *p, const struct kc_snapshot *before, void **bytes, size_t *size)
+static inline void program_add(const struct program *p, struct kc_snapshot_maker *maker)
 {
-	struct kc_snapshot_maker *maker = kc_snapshot_begin();
-
 	assert_non_null(maker);
 	for (uint32_t i = 0; i < PROGRAM_VARIANTS; i++) {
 		const struct kc_past_query query = program_query(p, i);
@@ -176,6 +174,13 @@ static inline void program_keep(const struct program *p, const struct kc_snapsho
 		if (p->variants[i].learned.measured)
 			assert_int_equal(kc_snapshot_add(maker, &entry), 0);
 	}
+}
+
+static inline void program_keep(const struct program *p, const struct kc_snapshot *before, void **bytes, size_t *size)
+{
+	struct kc_snapshot_maker *maker = kc_snapshot_begin();
+
+	program_add(p, maker);
 	assert_int_equal(kc_snapshot_end(maker, before, p->engine.cells, bytes, size), 0);
 }
 

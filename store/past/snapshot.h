@@ -133,8 +133,11 @@ struct kc_snapshot_maker;
 struct kc_snapshot_maker *kc_snapshot_begin(void);
 /* Encodes the entry, and what it belongs to when it is met first. 0 or -ENOMEM. */
 int kc_snapshot_add(struct kc_snapshot_maker *maker, const struct kc_snapshot_entry *entry);
-/* Adds what is known in `before` (NULL: nothing) of other entries, as far as there is room, and the cells (NULL: none).
- * *bytes: the caller frees it; NULL where nothing was learned. Frees the maker. 0 or -ENOMEM. */
+/* Adds what is known there of entries that were not added yet, as far as there is room. earlier: 1: in an earlier run,
+ * 0: in another process of this one. */
+void kc_snapshot_carry(struct kc_snapshot_maker *maker, const struct kc_snapshot *from, int earlier);
+/* The same of an earlier run (NULL: none), then the cells (NULL: none). *bytes: the caller frees it; NULL where nothing
+ * was learned. Frees the maker. 0 or -ENOMEM. */
 int kc_snapshot_end(struct kc_snapshot_maker *maker, const struct kc_snapshot *before, const struct kc_cells *cells,
 		    void **bytes, size_t *size);
 void kc_snapshot_drop(struct kc_snapshot_maker *maker);

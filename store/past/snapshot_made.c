@@ -295,7 +295,7 @@ static uint32_t carry_device(struct kc_snapshot_maker *maker, const struct kc_sn
 	return place;
 }
 
-static uint32_t carry_kernel(struct kc_snapshot_maker *maker, const struct kc_snapshot *before, uint32_t i)
+static uint32_t carry_kernel(struct kc_snapshot_maker *maker, const struct kc_snapshot *before, uint32_t i, int earlier)
 {
 	const struct kc_snapshot_kernel *from = &before->kernels[i];
 	struct kc_snapshot_kernel *row;
@@ -313,7 +313,7 @@ static uint32_t carry_kernel(struct kc_snapshot_maker *maker, const struct kc_sn
 	row = row_at(&maker->kernels, place);
 	*row = *from;
 	row->device = device;
-	row->unmet = from->unmet + 1;
+	row->unmet = from->unmet + (earlier != 0);
 	row->learned = carry_value(maker, before, from->learned);
 	row->arguments = carry_value(maker, before, from->arguments);
 	return place;
@@ -377,20 +377,20 @@ static void carry_shape(struct kc_snapshot_maker *maker, const struct kc_snapsho
 			      identity_of(before, before->variants[v].name, from->kernel));
 }
 
-static void carry(struct kc_snapshot_maker *maker, const struct kc_snapshot *before)
+void kc_snapshot_carry(struct kc_snapshot_maker *maker, const struct kc_snapshot *from, int earlier)
 {
-	uint32_t *kernels = malloc((before->head->kernels + 1) * sizeof(*kernels));
+	uint32_t *kernels = malloc((from->head->kernels + 1) * sizeof(*kernels));
 
 	if (!kernels) {
 		maker->error = -ENOMEM;
 		return;
 	}
-	for (uint32_t i = 0; i < before->head->kernels; i++)
-		kernels[i] = carry_kernel(maker, before, i);
-	for (uint32_t i = 0; i < before->head->keys; i++)
-		carry_key(maker, before, i, kernels);
-	for (uint32_t i = 0; i < before->head->shapes; i++)
-		carry_shape(maker, before, i, kernels);
+	for (uint32_t i = 0; i < from->head->kernels; i++)
+		kernels[i] = carry_kernel(maker, from, i, earlier);
+	for (uint32_t i = 0; i < from->head->keys; i++)
+		carry_key(maker, from, i, kernels);
+	for (uint32_t i = 0; i < from->head->shapes; i++)
+		carry_shape(maker, from, i, kernels);
 	free(kernels);
 }
 
@@ -554,7 +554,7 @@ int kc_snapshot_end(struct kc_snapshot_maker *maker, const struct kc_snapshot *b
 		return rc;
 	}
 	if (before)
-		carry(maker, before);
+		kc_snapshot_carry(maker, before, 1);
 	if (cells && (saved = malloc(kc_cells_saved_most())))
 		cells_bytes = kc_cells_save(cells, saved);
 	rc = maker->error ? maker->error : rank_all(maker, &layout);

@@ -46,9 +46,14 @@ int kc_snapshot_store(struct kc_store *s, const void *snapshot, size_t bytes)
 }
 
 enum { PROCESS, ENDED, BOOT_ID, PID, PID_START };
-static const char newest[] = "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM learned l JOIN process p"
-			     " ON p.id = l.process WHERE p.executable = ?1 AND p.source IS NULL"
-			     " ORDER BY l.process DESC";
+static const char newest[] =
+    "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM learned l JOIN process p"
+    " ON p.id = l.process WHERE p.executable = ?1 AND p.source IS NULL"
+    " ORDER BY p.run DESC, p.ended_ns IS NULL, p.started_unix_ns + p.ended_ns - p.started_ns DESC,"
+    " l.process DESC";
+static const char others[] = "SELECT l.process FROM learned l JOIN process p ON p.id = l.process WHERE p.executable ="
+			     " (SELECT executable FROM process WHERE id = ?1) AND l.process <> ?1 AND l.process > ?2"
+			     " ORDER BY l.process DESC LIMIT ?3";
 
 /* How it ended is written by itself, or by the command that finds its journal: one that was killed may have ended
  * without either. */
@@ -115,5 +120,44 @@ int kc_snapshot_load(struct kc_store *s, int64_t process, uint64_t checksum, voi
 		free(*bytes);
 		*bytes = NULL;
 	}
+	return rc;
+}
+
+/* One that cannot be used is left alone. */
+static int carry_one(struct kc_store *s, int64_t process, struct kc_snapshot_maker *maker)
+{
+	struct kc_snapshot snapshot;
+	void *bytes;
+	size_t size;
+	int rc = kc_snapshot_load(s, process, 0, &bytes, &size);
+
+	if (bytes && kc_snapshot_open(&snapshot, bytes, size) == 0)
+		kc_snapshot_carry(maker, &snapshot, 0);
+	free(bytes);
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+int kc_snapshot_carry_others(struct kc_store *s, int64_t since, struct kc_snapshot_maker *maker)
+{
+	int64_t processes[KC_SNAPSHOTS_OF_A_PROGRAM];
+	sqlite3_stmt *row = NULL;
+	uint32_t count = 0;
+	int rc;
+
+	kc__enter();
+	kc__held_lengthen(s);
+	rc = sqlite3_prepare_v2(s->db, others, -1, &row, NULL);
+	sqlite3_bind_int64(row, 1, s->process);
+	sqlite3_bind_int64(row, 2, since);
+	sqlite3_bind_int(row, 3, KC_SNAPSHOTS_OF_A_PROGRAM);
+	while (rc == SQLITE_OK && count < KC_SNAPSHOTS_OF_A_PROGRAM && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		processes[count++] = sqlite3_column_int64(row, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	rc = kc__errno(s->db, rc);
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		rc = carry_one(s, processes[i], maker);
+	kc__leave();
 	return rc;
 }
