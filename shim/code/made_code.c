@@ -36,21 +36,32 @@ static void give(struct kc__made *made)
 	munmap(made, bytes);
 }
 
-/* kept.lock held. Gives back what is chosen, and the first of all where `choose` is NULL. */
-static void give_all(bool (*choose)(const struct kc__made *made, const void *arg), const void *arg)
+/* kept.lock held. */
+static void give_gone(void)
 {
 	struct kc__made **link = &kept.first, *made;
 
 	while ((made = *link)) {
-		if (choose && !choose(made, arg)) {
+		if (!made->gone) {
 			link = &made->next;
 			continue;
 		}
 		*link = made->next;
 		give(made);
-		if (!choose)
-			return;
 	}
+}
+
+static bool is_input(const struct kc__made *made, const void *linker, enum kc__made_kind kind)
+{
+	return made->linker == linker && made->kind == kind;
+}
+
+/* kept.lock held. */
+static void give_inputs(const void *linker, enum kc__made_kind kind)
+{
+	for (struct kc__made *made = kept.first; made; made = made->next)
+		made->gone |= is_input(made, linker, kind);
+	give_gone();
 }
 
 /* kept.lock held. Some of the share is left for reading code. */
@@ -76,8 +87,10 @@ struct kc__made *kc__made_room(size_t text_bytes)
 		return NULL;
 	bytes = mapped_bytes(text_bytes);
 	pthread_mutex_lock(&kept.lock);
-	while (!(room = count_in(bytes)) && kept.first)
-		give_all(NULL, NULL);
+	while (!(room = count_in(bytes)) && kept.first) {
+		kept.first->gone = true;
+		give_gone();
+	}
 	if (room && !(made = kc__map(bytes))) {
 		kept.bytes -= bytes;
 		if (kept.shared)
@@ -106,10 +119,8 @@ static void append(struct kc__made *made)
 	*link = made;
 }
 
-static bool is_of_cubin(const struct kc__made *made, const void *arg)
+static bool is_of_cubin(const struct kc__made *made, const struct kc__made *wanted)
 {
-	const struct kc__made *wanted = arg;
-
 	return !made->linker && made->hash == wanted->hash && made->cubin_bytes == wanted->cubin_bytes;
 }
 
@@ -154,25 +165,10 @@ void kc__made_input(struct kc__made *made, enum kc__made_kind kind, const void *
 	pthread_mutex_unlock(&kept.lock);
 }
 
-static bool is_input(const struct kc__made *made, const void *linker)
-{
-	return made->linker == linker;
-}
-
-static bool is_ptx_input(const struct kc__made *made, const void *linker)
-{
-	return made->linker == linker && made->kind == KC__MADE_PTX;
-}
-
-static bool is_options(const struct kc__made *made, const void *linker)
-{
-	return made->linker == linker && made->kind == KC__MADE_OPTIONS;
-}
-
 void kc__made_incomplete(const void *linker)
 {
 	pthread_mutex_lock(&kept.lock);
-	give_all(is_options, linker);
+	give_inputs(linker, KC__MADE_OPTIONS);
 	pthread_mutex_unlock(&kept.lock);
 }
 
@@ -180,7 +176,7 @@ static bool has_options(const void *linker)
 {
 	const struct kc__made *made = kept.first;
 
-	while (made && !is_options(made, linker))
+	while (made && !is_input(made, linker, KC__MADE_OPTIONS))
 		made = made->next;
 	return made != NULL;
 }
@@ -211,9 +207,9 @@ void kc__made_linked(const void *linker, const void *cubin, size_t bytes)
 
 	pthread_mutex_lock(&kept.lock);
 	if (is_known(&of))
-		give_all(is_ptx_input, linker);
+		give_inputs(linker, KC__MADE_PTX);
 	for (struct kc__made *made = kept.first; made; made = made->next) {
-		if (made->linker != linker || made->kind != KC__MADE_PTX)
+		if (!is_input(made, linker, KC__MADE_PTX))
 			continue;
 		made->linker = NULL;
 		made->hash = of.hash;
@@ -227,7 +223,9 @@ void kc__made_linker_gone(const void *linker)
 	if (!linker || !kc__made_is_kept())
 		return;
 	pthread_mutex_lock(&kept.lock);
-	give_all(is_input, linker);
+	for (struct kc__made *made = kept.first; made; made = made->next)
+		made->gone |= made->linker == linker;
+	give_gone();
 	pthread_mutex_unlock(&kept.lock);
 }
 
@@ -259,25 +257,14 @@ uint32_t kc__made_hold(const void *cubin, size_t bytes, struct kc_image_piece *p
 	return count;
 }
 
-static bool is_held(const struct kc__made *made, const void *unused)
-{
-	(void)unused;
-	return made->held;
-}
-
 void kc__made_release(bool taken)
 {
-	if (taken)
-		give_all(is_held, NULL);
-	for (struct kc__made *made = kept.first; made; made = made->next)
+	for (struct kc__made *made = kept.first; made; made = made->next) {
+		made->gone |= taken && made->held;
 		made->held = false;
+	}
+	give_gone();
 	pthread_mutex_unlock(&kept.lock);
-}
-
-static bool finds_no_share(const struct kc__made *made, const void *unused)
-{
-	(void)unused;
-	return !made->shared;
 }
 
 void kc__made_begin(void)
@@ -285,22 +272,17 @@ void kc__made_begin(void)
 	pthread_mutex_lock(&kept.lock);
 	kept.shared = true;
 	for (struct kc__made *made = kept.first; made; made = made->next)
-		take_share(made);
-	give_all(finds_no_share, NULL);
+		made->gone |= !take_share(made);
+	give_gone();
 	pthread_mutex_unlock(&kept.lock);
-}
-
-static bool is_any(const struct kc__made *made, const void *unused)
-{
-	(void)made;
-	(void)unused;
-	return true;
 }
 
 void kc__made_drop(void)
 {
 	pthread_mutex_lock(&kept.lock);
-	give_all(is_any, NULL);
+	for (struct kc__made *made = kept.first; made; made = made->next)
+		made->gone = true;
+	give_gone();
 	pthread_mutex_unlock(&kept.lock);
 }
 

@@ -36,6 +36,7 @@ struct kc__made {
 	size_t bytes; /* of the text */
 	bool shared;  /* its memory is counted */
 	bool held;
+	bool gone; /* it is given back next */
 	char text[];
 };
 
