@@ -55,6 +55,12 @@ static void note_company(const struct kc_diff_units *units, size_t first, size_t
 				of->log_change +=
 				    (cell->log[KC_NEW] - cell->log[KC_OLD] - of->log_change) * n / of->launches;
 		}
+		for (int side = 0; side < KC_SIDES; side++)
+			for (uint32_t i = unit->first[side]; i < unit->first[side] + unit->count[side]; i++)
+				of->squares += pow(items_of(units, side)[units->order[side][i]].log -
+						       units->cells[units->cell_of[side][i]].log[side],
+						   2);
+		of->df += (double)unit->count[KC_OLD] + unit->count[KC_NEW] - 2.0 * unit->cells;
 	}
 }
 
@@ -62,10 +68,9 @@ int kc_diff_only_overlapped(const struct kc_diff_kernel *kernel, const struct kc
 {
 	const struct kc_diff_by_company *alone = kernel->company + KC_COMPANY_NONE,
 					*beside = kernel->company + KC_COMPANY_SOME;
+	double limit = log1p(limits->over), error = sqrt(2 * alone->squares / alone->df / alone->launches);
 
-	double limit = log1p(limits->over), error = sqrt(2 * kernel->estimate.scatter / fmax(alone->launches, 1));
-
-	return kernel->what == KC_DIFF_SLOWER && alone->launches > 0 && alone->log_change < limit / 2 &&
+	return kernel->what == KC_DIFF_SLOWER && alone->df > 1 && alone->log_change < limit / 2 &&
 	       alone->log_change + 2 * error < limit && beside->log_change > limit;
 }
 

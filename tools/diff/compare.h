@@ -50,8 +50,9 @@ struct kc_diff_shape {
 
 /* Of the launches that are compared, those that ran alone, or overlapped. */
 struct kc_diff_by_company {
-	double launches;   /* of NEW */
-	double log_change; /* mean; 0: there are none */
+	double launches;    /* of NEW */
+	double log_change;  /* mean; 0: there are none */
+	double squares, df; /* of the logarithms of both sides, within their cells; degrees of freedom */
 };
 
 struct kc_diff_kernel {
