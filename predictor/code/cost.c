@@ -224,6 +224,9 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->chain_near = of[KC_TALLY_CHAIN_NEAR] / threads;
 	counts->contended = of[KC_ALSO_CONTENDED] / threads;
 	counts->wide_conversions = of[KC_ALSO_WIDE_CONVERSIONS] / threads;
+	counts->longest_cycles = e->longest_chain.cycles;
+	counts->longest_far = e->longest_chain.far;
+	counts->longest_near = e->longest_chain.near;
 	counts->lines = of[KC_TALLY_LINES] / threads;
 	counts->scattered_local = of[KC_ALSO_SCATTERED_LOCAL] / threads;
 	counts->assumed = e->assumed;

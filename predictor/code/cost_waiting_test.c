@@ -88,6 +88,21 @@ static void chains_of_few_lanes(void **state)
 	assert_near(counts.chain_far, 1);
 }
 
+/* Of each block's two warps one loads: a comparison, a branch, an address, and the return; the other skips the address
+ * and the load. */
+static void the_warp_that_waits_longest(void **state)
+{
+	struct kc_counts counts =
+	    evaluated(KERNEL("setp.ge.u32 %p1, %r2, 32;\n@%p1 bra DONE;\n" ADDRESS("4") FIRST "DONE:\n"), 2, 64, 5);
+
+	(void)state;
+	assert_near(counts.chain_cycles, (20 + 12) / 2.0);
+	assert_near(counts.chain_far, 0.5);
+	assert_near(counts.longest_cycles, 20);
+	assert_near(counts.longest_far, 1);
+	assert_near(counts.longest_near, 0);
+}
+
 static double contended(const char *text)
 {
 	struct kc_counts counts = evaluated(text, 2, 64, 5);
@@ -200,6 +215,7 @@ int main(void)
 	    cmocka_unit_test(stores_that_are_none),
 	    cmocka_unit_test(arithmetic),
 	    cmocka_unit_test(chains_of_few_lanes),
+	    cmocka_unit_test(the_warp_that_waits_longest),
 	    cmocka_unit_test(floats_that_a_block_adds_to_one_word),
 	    cmocka_unit_test(conversions_of_64_bits),
 	    cmocka_unit_test(words_of_local_memory),

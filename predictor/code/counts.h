@@ -70,6 +70,8 @@ struct kc_counts {
 	/* Of what a warp executes, instructions that wait for each other, block by block (formula/chain.c), on average
 	 * over the warps: cycles of arithmetic, loads from global memory, and from memory of the SM. 0: not known. */
 	double chain_cycles, chain_far, chain_near;
+	double longest_cycles, longest_far,
+	    longest_near; /* the same of the warp that waits longest. All 0: not known */
 	/* Averages per thread: of atomics on shared memory those on floating-point numbers, where all threads of a
 	 * block change one word; and of conversions those from and to types of 64 bits. */
 	double contended, wide_conversions;

@@ -310,13 +310,20 @@ static double warp_cycles(const struct kc_throughput *row, const struct kc_work 
 }
 
 /* How long a load from global memory takes, as the level that its bytes come from does, on average. */
-static double load_cycles(const struct kc_throughput *row, const struct traffic *traffic)
+static double load_cycles(const struct kc_throughput *row, const struct kc_counts *counts,
+			  const struct traffic *traffic)
 {
 	double device_memory = row->cc_major >= 9 ? DEVICE_MEMORY_CYCLES_9 : DEVICE_MEMORY_CYCLES;
-	double past_l1 = traffic->load_misses;
+	/* Of lanes at unknown addresses one or the other goes past L1, and the warp waits for it. */
+	double past_l1 = counts->assumed & KC_ASSUMED_ADDRESS ? 1 : traffic->load_misses;
 	double past_l2 = fmin(traffic->l1 > 0 ? traffic->device / traffic->l1 : 1, past_l1);
 
 	return L1_CYCLES + past_l1 * (L2_CYCLES - L1_CYCLES) + past_l2 * (device_memory - L2_CYCLES);
+}
+
+static double chain_cycles(const struct kc_counts *counts, double cycles, double far, double near, double load)
+{
+	return cycles + load * far + SHARED_CYCLES * near + BARRIER_CYCLES * counts->of[KC_COUNT_OF_BARRIERS];
 }
 
 /* A warp by itself: what waits for each other, while its units execute all. Where chains are not known, each
@@ -330,21 +337,34 @@ static double warp_by_itself_cycles(const struct kc_throughput *row, const struc
 	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
 
 	if (counts->chain_cycles > 0)
-		return hypot(counts->chain_cycles + load * counts->chain_far + SHARED_CYCLES * counts->chain_near +
-				 BARRIER_CYCLES * barriers,
+		return hypot(chain_cycles(counts, counts->chain_cycles, counts->chain_far, counts->chain_near, load),
 			     warp_cycles(row, work, counts, o));
 	return ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
 	       SHARED_CYCLES * waits(near, fmax(blocks, barriers)) + BARRIER_CYCLES * barriers;
 }
 
-/* The chain of a warp's instructions, as often as waves follow each other. */
+/* The warp that takes longest: as long as its own chain, or as an average one times what it has more of. */
+static double longest_warp_cycles(const struct kc_throughput *row, const struct kc_work *work,
+				  const struct kc_counts *counts, const struct operations *o, double load, double mean)
+{
+	double more = fmax(counts->longest_warp, 1);
+
+	if (!(counts->longest_cycles + counts->longest_far + counts->longest_near > 0))
+		return mean * more;
+	return fmax(mean,
+		    hypot(chain_cycles(counts, counts->longest_cycles, counts->longest_far, counts->longest_near, load),
+			  warp_cycles(row, work, counts, o) * more));
+}
+
+/* The chain of a warp's instructions, as often as waves follow each other; in one of them that of the longest warp. */
 static double latency_ns(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
 			 const struct operations *o, const struct traffic *traffic, const struct use *use)
 {
-	double cycles = warp_by_itself_cycles(row, work, counts, o, load_cycles(row, traffic)) +
-			counts->contended * work->threads_per_block * CONTENDED_CYCLES;
+	double load = load_cycles(row, counts, traffic), mean = warp_by_itself_cycles(row, work, counts, o, load);
+	double longest = longest_warp_cycles(row, work, counts, o, load, mean), waves = ceil(work->waves);
+	double contended = counts->contended * work->threads_per_block * CONTENDED_CYCLES;
 
-	return cycles * kc__begun_waves(work->waves, counts->longest_warp) / use->hz;
+	return (mean * (waves - 1) + longest + contended * waves) / use->hz;
 }
 
 /* Shared memory and L1 are one memory, which takes its accesses one after another from the load and store units. */

@@ -128,6 +128,39 @@ static void a_known_chain(void **state)
 	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4, 2000), 1e-6);
 }
 
+/* One warp of the launch waits longer than the others: for what it loads itself, while its units execute twice what
+ * those of an average warp do. */
+static void the_warp_that_waits_longest(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1)},
+				   .chain_cycles = 100,
+				   .chain_far = 2,
+				   .chain_near = 3,
+				   .longest_warp = 2,
+				   .longest_cycles = 300,
+				   .longest_far = 4,
+				   .longest_near = 5};
+
+	(void)state;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(300 + 4 * 466 + 5 * 29, 2 * 2), 1e-6);
+	counts.longest_cycles = counts.longest_far = counts.longest_near = 0; /* of an earlier version */
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], 2 * hypot(100 + 2 * 466 + 3 * 29, 2), 1e-6);
+}
+
+/* An eighth of the bytes is asked for: seven of eight loads find theirs in L1, in 38 cycles, one in device memory, in
+ * 466. Of lanes at unknown addresses one goes past L1 in each request: 262 cycles, and 466 for an eighth. Eight cycles
+ * of the units, and one to issue. */
+static void loads_wait_for_their_slowest_lane(void **state)
+{
+	struct kc_counts counts = {
+	    .of = {COUNT(LD_GLOBAL, 1), COUNT(BYTES_LOADED, 4), COUNT(SECTORS, 1)}, .chain_cycles = 4, .chain_far = 1};
+
+	(void)state;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4 + (7 * 38 + 466) / 8.0, 9), 1e-6);
+	counts.assumed = KC_ASSUMED_ADDRESS;
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4 + (7 * 262 + 466) / 8.0, 9), 1e-6);
+}
+
 /* 256 threads add to one word after the other: two accesses of 29 cycles and three instructions of 4. */
 static void threads_change_one_word_in_turn(void **state)
 {
@@ -585,6 +618,8 @@ int main(void)
 	    cmocka_unit_test(divisions),
 	    cmocka_unit_test(conversions_of_64_bits),
 	    cmocka_unit_test(a_known_chain),
+	    cmocka_unit_test(the_warp_that_waits_longest),
+	    cmocka_unit_test(loads_wait_for_their_slowest_lane),
 	    cmocka_unit_test(threads_change_one_word_in_turn),
 	    cmocka_unit_test(bytes_stay_in_l1),
 	    cmocka_unit_test(lines_of_l1),

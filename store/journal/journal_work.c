@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 21, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 24, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -32,6 +32,9 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->wide_conversions,
 	    counts->scattered_local,
 	    counts->lines,
+	    counts->longest_cycles,
+	    counts->longest_far,
+	    counts->longest_near,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -76,6 +79,9 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .wide_conversions = count > KC_COUNTER_COUNT + 18 ? further[18] : 0,
 	    .scattered_local = count > KC_COUNTER_COUNT + 19 ? further[19] : 0,
 	    .lines = count > KC_COUNTER_COUNT + 20 ? further[20] : 0,
+	    .longest_cycles = count > KC_COUNTER_COUNT + 21 ? further[21] : 0,
+	    .longest_far = count > KC_COUNTER_COUNT + 22 ? further[22] : 0,
+	    .longest_near = count > KC_COUNTER_COUNT + 23 ? further[23] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

@@ -72,6 +72,10 @@ struct kc_loop_run {
 	uint8_t evenly; /* beyond the effort: variables without a step stay as they are */
 };
 
+struct kc_warp_chain {
+	double cycles, far, near; /* as in kc_chain, of all blocks that a warp executes */
+};
+
 struct kc_evaluation {
 	const struct kc_formula *f;
 	const struct kc_cost_launch *launch;
@@ -89,7 +93,8 @@ struct kc_evaluation {
 	uint32_t polynomial;
 	uint64_t steps, effort, steps_max;
 	double longest_slots; /* KC_TALLY_LANE_SLOTS of the warp that has most, of those that were evaluated */
-	uint8_t assumed;      /* enum kc_assumed */
+	struct kc_warp_chain longest_chain; /* of a warp of those */
+	uint8_t assumed;                    /* enum kc_assumed */
 	uint8_t sampled, stopped;
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;

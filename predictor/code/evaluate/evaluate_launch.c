@@ -89,13 +89,36 @@ static void take_most_terms(struct kc_evaluation *e, uint32_t c)
 	kc__reach_terms(e, c, 0, index->end - 1);
 }
 
+/* Of a warp, in what has been counted of the term so far. */
+static struct kc_warp_chain chain_of(const struct kc_evaluation *e)
+{
+	const double *of = e->tally->of;
+	double lanes = kc__count_of(e->warps.lanes);
+
+	return (struct kc_warp_chain){.cycles = of[KC_TALLY_CHAIN_CYCLES] / lanes,
+				      .far = of[KC_TALLY_CHAIN_FAR] / lanes,
+				      .near = of[KC_TALLY_CHAIN_NEAR] / lanes};
+}
+
+static double length_of(const struct kc_warp_chain *chain)
+{
+	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * chain->near;
+}
+
 static void run_warp(struct kc_evaluation *e)
 {
 	double *slots = &e->tally->of[KC_TALLY_LANE_SLOTS], before = *slots;
+	struct kc_warp_chain chain_before = chain_of(e), chain;
 
 	kc__run_warp(e);
 	if (*slots - before > e->longest_slots)
 		e->longest_slots = *slots - before;
+	chain = chain_of(e);
+	chain.cycles -= chain_before.cycles;
+	chain.far -= chain_before.far;
+	chain.near -= chain_before.near;
+	if (length_of(&chain) > length_of(&e->longest_chain))
+		e->longest_chain = chain;
 }
 
 static int run_axis(struct kc_evaluation *e, uint32_t c)

@@ -26,10 +26,6 @@
 #define TENSOR_CYCLES 33.0f
 #define DIVISION_INSTRUCTIONS 20.0f /* KC_THROUGHPUT_DIVISION_INSTRUCTIONS */
 
-/* To tell which of two chains is longer: a load from L2, and one from L1 or shared memory (solo/resources.c). */
-#define FAR_CYCLES 262.0f
-#define NEAR_CYCLES 30.0f
-
 struct chains {
 	struct kc__formula_reader *r;
 	struct kc_chain *at; /* by register: when its value is there, counted from the block's begin */
@@ -45,14 +41,9 @@ struct chains {
 
 enum { NEAR, FAR }; /* stores to shared and local memory, and to others */
 
-static float length(const struct kc_chain *chain)
-{
-	return chain->cycles + FAR_CYCLES * chain->far + NEAR_CYCLES * chain->near;
-}
-
 static void extend(struct kc_chain *chain, const struct kc_chain *other)
 {
-	if (length(other) > length(chain))
+	if (kc__length(other) > kc__length(chain))
 		*chain = *other;
 }
 

@@ -146,6 +146,13 @@ struct kc_amount {
 struct kc_chain {
 	float cycles, far, near;
 };
+/* To tell which of two chains is longer: a load from L2, and one from L1 or shared memory (solo/resources.c). */
+#define KC_FAR_CYCLES 262.0f
+#define KC_NEAR_CYCLES 30.0f
+static inline float kc__length(const struct kc_chain *chain)
+{
+	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * chain->near;
+}
 
 struct kc_block_plan {
 	uint32_t phi, phi_count;                   /* in order */
