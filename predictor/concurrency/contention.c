@@ -71,25 +71,6 @@ void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64
 		met->of[i] += share * other->of[i];
 }
 
-/* Each class spans about twice the load of the one before. */
-static uint32_t load_class(const struct kc_load *load)
-{
-	static const float limits[KC_LOAD_CLASSES - 1] = {0.02f, 0.125f, 0.25f, 0.5f, 1.0f};
-	uint32_t class = 0;
-
-	while (class < KC_LOAD_CLASSES - 1 && load->of[KC_LOAD_ISSUE] > limits[class])
-		class ++;
-	return class;
-}
-
-__attribute__((hot)) uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
-{
-	uint32_t most = KC_STREAM_CLASSES - 1;
-
-	/* Fibonacci hashing, Knuth vol. 3, 6.4: its upper three bits */
-	return load_class(load) | (streams < most ? streams : most) << 8 | (before * 2654435769u >> 29) << 16;
-}
-
 #define PACKED_ROOM 4096.0f
 #define PACKED_ROOM_MAX 0xffffffu
 #define PACKED_LOAD 32.0f

@@ -79,7 +79,15 @@ void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64
 
 /* load: expected; streams: others with work that has not ended; before: any number that names the launch before this
  * one on the device. */
-uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before);
+static inline uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
+{
+	float issue = load->of[KC_LOAD_ISSUE]; /* each class of it spans about twice the load of the one before */
+	uint32_t class = (issue > 0.02f) + (issue > 0.125f) + (issue > 0.25f) + (issue > 0.5f) + (issue > 1.0f);
+	uint32_t most = KC_STREAM_CLASSES - 1;
+
+	/* Fibonacci hashing, Knuth vol. 3, 6.4: its upper three bits */
+	return class | (streams < most ? streams : most) << 8 | (before * 2654435769u >> 29) << 16;
+}
 
 /* Packed into 64 bits for records: room to 1 / 4096 up to 4096, loads to 1 / 32 up to 7.97. */
 uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting);

@@ -72,11 +72,9 @@ static void read_interval(const struct kc__timeline_stream *s, const struct kc__
 	found->end_ns = kc__real_ns(s, found->end_ns);
 }
 
-__attribute__((hot)) void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring,
-					  int64_t now_ns)
+__attribute__((hot)) void kc__ring_drop_ended(struct kc__timeline_stream *s, const struct kc__interval *ring,
+					      int64_t now_ns)
 {
-	if (s->first == s->next || kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) > now_ns)
-		return;
 	/* A measurement that comes late brings back all that has been launched since. */
 	if (kc__stream_tail_ns(s) <= now_ns)
 		s->first = s->next;

@@ -119,8 +119,15 @@ static inline const struct kc__interval *kc__ring_find(struct kc__timeline_strea
 	return kc__ring_slot(ring, s->cursor);
 }
 
+/* Drops intervals that have ended by now_ns, of which there is one. */
+void kc__ring_drop_ended(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns);
+
 /* Drops intervals that have ended by now_ns. */
-void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns);
+static inline void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
+{
+	if (s->first != s->next && kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) <= now_ns)
+		kc__ring_drop_ended(s, ring, now_ns);
+}
 
 /* Removes an interval's blocks and its time. Unknown tickets have no effect. */
 void kc__ring_cancel(struct kc__timeline_stream *s, struct kc__interval *ring, uint32_t ticket);

@@ -169,12 +169,10 @@ static int holds_back(const struct kc__timeline_stream *other, const struct kc__
 }
 
 /* When everything that the stream's next operation waits for has ended, apart from the stream's own work. */
-static __attribute__((hot)) int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
+static int64_t others_done_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
 	int64_t t = s->ready_ns;
 
-	if (s->kind == KC_STREAM_NONBLOCKING)
-		return t;
 	for (uint32_t i = 0; i < tl->busy_count; i++) {
 		const struct kc__timeline_stream *other = &tl->streams[tl->busy[i]];
 
@@ -182,6 +180,12 @@ static __attribute__((hot)) int64_t others_done_ns(const struct kc_timeline *tl,
 			t = kc__later_ns(t, kc__stream_tail_ns(other));
 	}
 	return t;
+}
+
+/* The same; nothing but events holds most streams back. */
+static int64_t held_back_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
+{
+	return s->kind == KC_STREAM_NONBLOCKING ? s->ready_ns : others_done_ns(tl, s);
 }
 
 /* A hardware queue starts its operations in order: none passes one that another stream put into it. That one is ready
@@ -204,11 +208,11 @@ static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_n
 }
 
 /* When the operation comes to the head of its stream. *behind: that is when the stream's own work ends. */
-static __attribute__((hot)) int64_t ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s,
-					     int64_t now_ns, int *behind)
+static inline __attribute__((always_inline)) int64_t
+ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s, int64_t now_ns, int *behind)
 {
 	int64_t free_ns = kc__stream_tail_ns(s) + tl->launch_gap_ns;
-	int64_t t = kc__later_ns(now_ns + tl->launch_overhead_ns, others_done_ns(tl, s));
+	int64_t t = kc__later_ns(now_ns + tl->launch_overhead_ns, held_back_ns(tl, s));
 
 	t = kc__later_ns(t, queue_ready_ns(tl, s));
 	*behind = free_ns >= t;
@@ -302,7 +306,8 @@ static void mark_busy(struct kc_timeline *tl, uint32_t stream)
 }
 
 /* Its head was invalidated before. */
-static __attribute__((hot)) void append(struct kc_timeline *tl, uint32_t stream, int behind, struct kc_placement *out)
+static inline __attribute__((always_inline)) void append(struct kc_timeline *tl, uint32_t stream, int behind,
+							 struct kc_placement *out)
 {
 	out->ticket = kc__ring_append(&tl->streams[stream], tl->rings[stream], behind);
 	mark_busy(tl, stream);
@@ -316,8 +321,9 @@ static int64_t clamp_duration_ns(int64_t duration_ns)
 }
 
 /* Replaces duration and slowdown by what launches like this one took, where that is known. */
-static __attribute__((hot)) void apply_learned_duration(const struct kc_demand *demand, int64_t solo_ns,
-							struct kc_placement *out, struct kc__last_wave *last_wave)
+static inline __attribute__((always_inline)) void apply_learned_duration(const struct kc_demand *demand,
+									 int64_t solo_ns, struct kc_placement *out,
+									 struct kc__last_wave *last_wave)
 {
 	float slowdown = out->slowdown;
 	double ns;
@@ -339,8 +345,9 @@ static __attribute__((hot)) void apply_learned_duration(const struct kc_demand *
 }
 
 /* A launch that had nothing else in flight. */
-static void remember(struct kc_repeated *repeated, uint32_t before, const struct kc_demand *demand,
-		     const struct kc_placement *out, const struct kc__interval *interval, uint64_t waves)
+static __attribute__((noinline)) void remember(struct kc_repeated *repeated, uint32_t before,
+					       const struct kc_demand *demand, const struct kc_placement *out,
+					       const struct kc__interval *interval, uint64_t waves)
 {
 	repeated->known = 1;
 	repeated->before = before;
@@ -357,7 +364,7 @@ static int is_same(const struct kc_duration_estimate *a, const struct kc_duratio
 	return a->log_ns == b->log_ns && a->share == b->share && a->tick_ns == b->tick_ns;
 }
 
-static void estimate_again(struct kc_repeated *repeated, const struct kc_demand *demand)
+static __attribute__((noinline)) void estimate_again(struct kc_repeated *repeated, const struct kc_demand *demand)
 {
 	int64_t solo_ns = clamp_duration_ns(demand->solo_ns);
 	struct kc__last_wave last_wave = {.waves = repeated->waves};
@@ -575,7 +582,7 @@ int64_t kc_timeline_tail(struct kc_timeline *tl, uint32_t stream, int64_t now_ns
 {
 	const struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
 
-	return kc__later_ns(now_ns, kc__later_ns(kc__stream_tail_ns(s), others_done_ns(tl, s)));
+	return kc__later_ns(now_ns, kc__later_ns(kc__stream_tail_ns(s), held_back_ns(tl, s)));
 }
 
 void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)

@@ -6,11 +6,6 @@
  * and the quotient fits 32 bits. */
 #define UNLIMITED 1000.0f
 
-__attribute__((hot)) uint64_t kc_waves(uint64_t blocks, uint64_t slots)
-{
-	return blocks / slots + (blocks % slots != 0);
-}
-
 struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count)
 {
 	return (struct kc_even){.base = blocks / sm_count, .extra = blocks % sm_count};

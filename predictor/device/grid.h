@@ -44,7 +44,10 @@ static inline uint64_t kc_whole_clusters(const struct kc_grid *grid, uint64_t sl
 }
 
 /* Equation 4.1. slots: blocks that run at once, > 0. Returns waves, ≥ 1. */
-uint64_t kc_waves(uint64_t blocks, uint64_t slots);
+static inline uint64_t kc_waves(uint64_t blocks, uint64_t slots)
+{
+	return blocks <= slots ? blocks != 0 : blocks / slots + (blocks % slots != 0);
+}
 
 /* Spreads blocks over sm_count SMs, round-robin. */
 struct kc_even kc_spread_evenly(uint32_t blocks, uint32_t sm_count);

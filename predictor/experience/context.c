@@ -44,7 +44,7 @@ __attribute__((hot)) uint64_t kc_history_concurrent(const struct kc_history *h, 
 
 	for (uint32_t i = 0; i < h->stream_count; i++) {
 		if (h->stream_of[i].end_ns > start_ns)
-			sum += scramble(h->stream_of[i].identity);
+			sum += h->stream_of[i].scrambled;
 	}
 	return sum;
 }
@@ -109,7 +109,7 @@ __attribute__((hot)) void kc_history_add(struct kc_history *history, uint64_t id
 	history->last_32 =
 	    history->last_32 * POLYNOMIAL_BASE + new - scramble(before(history, 32)) * POLYNOMIAL_BASE_32;
 	history->identities[history->count++ % KC_HISTORY_LAUNCHES] = identity;
-	history->stream_of[stream_of].identity = identity;
+	history->stream_of[stream_of].scrambled = new;
 	history->stream_of[stream_of].end_ns = end_ns;
 	if (stream_of >= history->stream_count)
 		history->stream_count = stream_of + 1;

@@ -50,8 +50,8 @@ struct kc_history {
 	uint32_t count;
 	uint32_t stream_count; /* streams seen so far, at most KC_HISTORY_STREAMS */
 	struct {
-		uint64_t identity; /* of its last launch */
-		int64_t end_ns;    /* predicted end of it */
+		uint64_t scrambled; /* of the identity of its last launch */
+		int64_t end_ns;     /* predicted end of it */
 	} stream_of[KC_HISTORY_STREAMS];
 };
 
