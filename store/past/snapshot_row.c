@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of `learned` are found by their process alone, and there are few. */
+/* There are eight rows in `learned` for each program, and there may be many processes, so SQLite is to begin with the
+ * former (CROSS JOIN). Nobody waits for a table that somebody has made long. */
+#define NEWEST "(SELECT process FROM learned ORDER BY process DESC LIMIT 1024)"
 static const char insert[] = "INSERT OR REPLACE INTO learned(process, checksum, snapshot) VALUES(?,?,?)";
 static const char removal[] =
-    "DELETE FROM learned WHERE process IN (SELECT l.process FROM learned l JOIN process p"
+    "DELETE FROM learned WHERE process IN (SELECT l.process FROM " NEWEST " l CROSS JOIN process p"
     " ON p.id = l.process WHERE p.executable = (SELECT executable FROM process WHERE id = %lld)"
     " ORDER BY l.process DESC LIMIT -1 OFFSET %u)";
 
@@ -47,13 +49,14 @@ int kc_snapshot_store(struct kc_store *s, const void *snapshot, size_t bytes)
 
 enum { PROCESS, ENDED, BOOT_ID, PID, PID_START };
 static const char newest[] =
-    "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM learned l JOIN process p"
+    "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM " NEWEST " l CROSS JOIN process p"
     " ON p.id = l.process WHERE p.executable = ?1 AND p.source IS NULL"
     " ORDER BY p.run DESC, p.ended_ns IS NULL, p.started_unix_ns + p.ended_ns - p.started_ns DESC,"
     " l.process DESC";
-static const char others[] = "SELECT l.process FROM learned l JOIN process p ON p.id = l.process WHERE p.executable ="
-			     " (SELECT executable FROM process WHERE id = ?1) AND l.process <> ?1 AND l.process > ?2"
-			     " ORDER BY l.process DESC LIMIT ?3";
+static const char others[] =
+    "SELECT l.process FROM " NEWEST " l CROSS JOIN process p ON p.id = l.process WHERE p.executable ="
+    " (SELECT executable FROM process WHERE id = ?1) AND l.process <> ?1 AND l.process > ?2"
+    " ORDER BY l.process DESC LIMIT ?3";
 
 /* How it ended is written by itself, or by the command that finds its journal: one that was killed may have ended
  * without either. */

@@ -104,11 +104,12 @@ past_of_newest() {
 	contains "$(past_of_newest)" "bad.db-wal is longer than 64 MiB: 0"
 	keep report "$kerncast" report bad.db
 	contains "$(<report.out)" "$fresh"
-	# A table so long that finding the newest processes takes more than the 200 ms of the start.
+	# A table so long that reading the PTX of the newest processes takes more than the 200 ms of the start.
 	damaged "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 		WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000000)
-		INSERT INTO learned SELECT i + 1000000, 1, '' FROM n"
-	application "much that others have learned"
+		INSERT INTO process_kernel SELECT (SELECT max(id) FROM process), i + 1000, 1 FROM n;
+		INSERT OR IGNORE INTO kernel_text SELECT id, 80, 4, 'text' FROM kernel WHERE id = 1"
+	application "many kernels"
 	equal "$(<application.err)" "" "standard error"
 	equal "$(past_of_newest)" "$fresh: reading it takes too long: 0"
 	equal "$(sql "SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.id = (SELECT max(id) FROM process)
