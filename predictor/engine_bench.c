@@ -1,17 +1,27 @@
 /*
  * engine_bench: how many launches per second the engine learns from on one core: each is measured, and it is decided
  * what it overlapped. An application's loop over so many launch shapes of a quarter as many kernels in four streams,
- * with one launch in eight out of turn. The median of the rounds, in the processor time of the thread.
+ * with one launch in eight out of turn; and how long the model of resources takes for a launch whose work is counted.
+ * The median of the rounds, in the processor time of the thread.
  */
 #include "engine.h"
 
 #include "predictor/concurrency/overlap.h"
 #include "predictor/math/timing_bench.h"
+#include "predictor/solo/counted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHAPES_MAX = 200, KERNELS_MAX = SHAPES_MAX / 4, STREAMS = 4, BATCH = 4096, ROUNDS = 41, BUDGET = 300000 };
+enum {
+	SHAPES_MAX = 200,
+	KERNELS_MAX = SHAPES_MAX / 4,
+	STREAMS = 4,
+	BATCH = 4096,
+	ROUNDS = 41,
+	BUDGET = 300000,
+	MODEL_NS = 300
+};
 
 struct bench {
 	struct kc_engine engine;
@@ -123,6 +133,34 @@ static void run(struct bench *b, uint32_t shapes)
 	       rate >= BUDGET ? "ok" : "MISSED");
 }
 
+/* A launch that needs something of every resource. */
+static void run_model(void)
+{
+	const struct kc_device *device = kc_device_builtin("h200");
+	struct kc_counts counts = {.threads = 256000, .exact = 1, .chain_cycles = 100, .chain_far = 3};
+	struct kc_resources resources = {.registers = 32};
+	struct kc_shape shape = {.grid = {1000, 1, 1}, .block = {256, 1, 1}};
+	struct kc_curve_point size;
+	struct kc_work work;
+	int64_t took_ns[ROUNDS], ns;
+
+	for (uint32_t n = 0; n < KC_COUNTER_COUNT; n++)
+		counts.of[n] = n + 1;
+	kc_work_init(&work, device, &resources, &shape, 0);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		int64_t began_ns = spent_ns();
+
+		for (uint32_t n = 0; n < BATCH; n++) {
+			counts.of[KC_COUNT_OF_INT] = n;
+			kc_work_count(&work, device, &counts, &size);
+		}
+		took_ns[i] = spent_ns() - began_ns;
+	}
+	ns = median_ns(took_ns, ROUNDS) / BATCH;
+	printf("model of a counted launch: %9lld ns (budget %d: %s)\n", (long long)ns, MODEL_NS,
+	       ns <= MODEL_NS ? "ok" : "MISSED");
+}
+
 int main(void)
 {
 	struct bench *b = calloc(1, sizeof(*b));
@@ -131,6 +169,7 @@ int main(void)
 		return 1;
 	run(b, 5);
 	run(b, SHAPES_MAX);
+	run_model();
 	free(b->engine.cells);
 	free(b->timeline);
 	free(b);
