@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,7 +97,8 @@ static char *help_with_environment(int key, const char *text, void *input)
 
 struct run {
 	char **app;
-	int database_given, database_named; /* by --output; by --output or KERNCAST_DB */
+	int database_given, database_named;                        /* by --output; by --output or KERNCAST_DB */
+	int measure_given, graphs_given, prior_given, cupti_given; /* by their flags */
 	int audit;
 };
 
@@ -112,6 +114,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (key == KEY_db)
 			unsetenv("KERNCAST_DB_UNNAMED");
 		run->database_given |= key == KEY_db;
+		run->measure_given |= key == KEY_measure;
+		run->graphs_given |= key == KEY_graphs;
+		run->prior_given |= key == KEY_prior;
+		run->cupti_given |= key == KEY_cupti;
 		return 0;
 	}
 	if (key == KEY_AUDIT) {
@@ -148,6 +154,52 @@ static int is_named(const struct run *run)
 	return run->database_given || (db && *db && !(outer && *outer));
 }
 
+/* Both asked for by flags: -EINVAL. A flag goes before a variable; of two variables, KERNCAST_MEASURE does, as it does
+ * in the library. */
+static int settle_graphs(const struct run *run)
+{
+	const char *graphs = getenv("KERNCAST_GRAPHS"), *measure = getenv("KERNCAST_MEASURE");
+	int whole_wins = run->graphs_given && !run->measure_given;
+
+	if (!graphs || !measure || strcmp(graphs, "whole") || strcmp(measure, "adaptive"))
+		return 0;
+	if (run->graphs_given && run->measure_given) {
+		kc_error("%s", kc_option_whole_adaptive);
+		return -EINVAL;
+	}
+	kc_error("%s; %s", kc_option_whole_adaptive,
+		 whole_wins ? "--graphs=whole is used, with --measure=all"
+			    : "--measure=adaptive is used, with --graphs=nodes");
+	setenv(whole_wins ? "KERNCAST_MEASURE" : "KERNCAST_GRAPHS", whole_wins ? "all" : "nodes", 1);
+	return 0;
+}
+
+/* 0 or -EINVAL, said. */
+static int check_file(const char *path, const char *flag)
+{
+	struct stat about;
+	int error = 0;
+
+	if (access(path, R_OK) || stat(path, &about))
+		error = errno;
+	else if (S_ISDIR(about.st_mode))
+		error = EISDIR;
+	if (!error)
+		return 0;
+	kc_error("%s: cannot read %s: %s; the program was not started", flag, path, strerror(error));
+	return -EINVAL;
+}
+
+/* What a flag names has to be there; a library may also be named as the loader finds it. */
+static int check_files(const struct run *run, const struct kc_options *settled)
+{
+	if (settled->disable)
+		return 0;
+	if (run->cupti_given && strchr(settled->cupti, '/') && check_file(settled->cupti, "--cupti") < 0)
+		return -EINVAL;
+	return run->prior_given && settled->prior[0] ? check_file(settled->prior, "--prior") : 0;
+}
+
 /* Sets the variables that the library reads. Paths are absolute, since the program may
  * change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
@@ -158,9 +210,11 @@ static int settle_options(struct run *run, struct kc_options *settled)
 	name_run(token, sizeof(token));
 	setenv("KERNCAST_RUN", token, 1);
 	setenv("KERNCAST_VERSION", kc_version_text(version), 1);
+	if (settle_graphs(run) < 0)
+		return -EINVAL;
 	if (kc_options_read(settled, why, sizeof(why)) < 0)
 		kc_error("%s", why);
-	if (!strcmp(why, kc_option_whole_adaptive))
+	if (check_files(run, settled) < 0)
 		return -EINVAL;
 	kc_host_database(settled->db, database, sizeof(database));
 	snprintf(settled->db, sizeof(settled->db), "%s", database);
@@ -290,8 +344,12 @@ const struct kc_command kc_command_run = {
 	".Fl -output\n"
 	"or\n"
 	".Ev KERNCAST_DB\n"
-	"cannot be written, the program is not started and the exit status is 2. If none was named, the program\n"
-	"runs without being recorded.\n"
+	"cannot be written, or a file that\n"
+	".Fl -prior\n"
+	"or\n"
+	".Fl -cupti\n"
+	"names cannot be read, the program is not started and the exit status is 2. If no database was named, the\n"
+	"program runs without being recorded.\n"
 	"The same holds of a database that was not named and belongs to another user, or that others can write:\n"
 	"it would show them the command line.\n"
 	".Pp\n"

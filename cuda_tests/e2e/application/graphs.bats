@@ -152,6 +152,13 @@ whole() { # COMMAND...: into kerncast.db
 	KERNCAST_GRAPHS=whole KERNCAST_MEASURE=adaptive preloaded "$graph" added 100 2 2>said
 	contains "$(cat said)" "--graphs=whole does not go with"
 	equal "$(sql 'SELECT count(*), count(measured_end_ns) FROM launch')" "200|200" "measured node by node"
+	# Of a flag and a variable the flag is used, of two variables the one that the library uses.
+	KERNCAST_GRAPHS=whole KERNCAST_MEASURE=adaptive "$kerncast" run env >both 2>said
+	contains "$(grep -E 'KERNCAST_(GRAPHS|MEASURE)' both | sort | tr '\n' ' ')" "KERNCAST_GRAPHS=nodes KERNCAST_MEASURE=adaptive"
+	contains "$(cat said)" "; --measure=adaptive is used, with --graphs=nodes"
+	KERNCAST_MEASURE=adaptive "$kerncast" run --graphs=whole env >flag 2>said
+	contains "$(grep -E 'KERNCAST_(GRAPHS|MEASURE)' flag | sort | tr '\n' ' ')" "KERNCAST_GRAPHS=whole KERNCAST_MEASURE=all"
+	contains "$(cat said)" "; --graphs=whole is used, with --measure=all"
 	rm kerncast.db
 	whole env KERNCAST_MEASURE=off "$graph" added 100 2
 	equal "$(sql 'SELECT DISTINCT unmeasured FROM launch')" measure_off "reason"

@@ -133,7 +133,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	keep failed env SIMCUDA_FAULT=launch-fail=3 "$kerncast" run -q -o failed.db "$build/demo-static-sim" --rounds 3
 	"$kerncast" run -q --kernel saxpy --after 5 -o chosen.db "$build/demo-static-sim" --rounds 9
 	keep none "$kerncast" run -q --kernel nothing_is_called_so -o none.db "$build/demo-static-sim" --rounds 3
-	"$kerncast" run -q --cupti /nowhere/libcupti.so -o blind.db "$build/demo-static-sim" --rounds 3
+	KERNCAST_CUPTI=/nowhere/libcupti.so "$kerncast" run -q -o blind.db "$build/demo-static-sim" --rounds 3
 	timeout 120 "$kerncast" run -q -o killed.db "$build/demo-static-sim" --rounds 1000000 >/dev/null 2>&1 &
 	before=$(counted launches)
 	until (($(counted launches) > before + 100)); do sleep 0.05; done

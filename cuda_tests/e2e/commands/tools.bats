@@ -257,11 +257,23 @@ into_closed_pipe() { # COMMAND...: its status; nobody reads its output any more
 	contains "$(<off.err)" "Not measured: --measure=off. Accuracy unknown for all 40 launches."
 	contains "$(<off.txt)" "Not measured: --measure=off. Accuracy unknown for all 40 launches."
 	equal "$(grep -c doctor off.err off.txt | cut -d : -f 2 | tr '\n' ' ')" "0 0 " "hints at doctor"
-	"$kerncast" run --cupti /nonexistent -o none.db "$build/demo-static-sim" --rounds 5 2>none.err >/dev/null
+	KERNCAST_CUPTI=/nonexistent "$kerncast" run -o none.db "$build/demo-static-sim" --rounds 5 2>none.err >/dev/null
 	"$kerncast" report none.db >none.txt
 	contains "$(<none.txt)" "NO MEASUREMENT: accuracy unknown for all 40 launches (40 no CUPTI)."
 	contains "$(<none.txt)" "\`kerncast doctor\` names the problems."
 	contains "$(<none.err)" "NO MEASUREMENT"
+}
+
+@test "a file that is named and not there: the program is not started" {
+	local option
+	for option in --prior --cupti; do
+		keep failed "$kerncast" run "$option" "$PWD/missing.file" touch started
+		equal "$(<failed.status)" 2 "exit status, $option"
+		contains "$(<failed.err)" "$option: cannot read $PWD/missing.file: No such file or directory; the program was not started"
+		keep failed "$kerncast" run "$option" "$PWD" touch started
+		contains "$(<failed.err)" "$option: cannot read $PWD: Is a directory"
+	done
+	[ ! -e started ]
 }
 
 @test "report --by: one line each; --exact agrees; --csv has the names in full" {
