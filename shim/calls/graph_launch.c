@@ -87,17 +87,25 @@ static struct kc_slot *record(struct kc__graph_exec *exec, const struct kc__know
 		kc_journal_commit(slot, KC_SLOT_CALLED);
 	} else {
 		without_slots(kernels);
+		if (kc__shim.whole_graphs && !kc__unmeasured(&kc__shim.unmeasured))
+			kc__selection_expects(1);
 		if (plan)
 			kc__plan_give(plan);
 	}
 	return slot;
 }
 
+/* Of a launch that is measured as one a single record comes, whatever is in the graph. */
+static uint64_t records_of(const struct kc__graph_exec *exec)
+{
+	return kc__shim.whole_graphs ? 1 : exec->enabled;
+}
+
 static void passed(CUgraphExec handle, CUstream stream, bool per_thread)
 {
 	const struct kc__graph_exec *exec = kc__graph_exec_of(handle);
 
-	kc__launch_passed(stream, per_thread, exec ? exec->enabled : 0);
+	kc__launch_passed(stream, per_thread, exec ? exec->enabled : 0, exec ? records_of(exec) : 0);
 }
 
 bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread, struct kc__graph_exec **launched)
@@ -120,7 +128,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		errno = saved_errno;
 		return false;
 	}
-	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(exec->enabled)) {
+	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(exec->enabled, records_of(exec))) {
 		kc__thread.depth = 0;
 		errno = saved_errno;
 		return false;

@@ -184,8 +184,9 @@ bool kc__capturing(CUstream stream, bool per_thread)
 	return false;
 }
 
-void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels, uint64_t records)
 {
+	(void)records;
 	(void)stream;
 	(void)per_thread;
 	(void)kernels;
@@ -197,8 +198,14 @@ bool kc__selection_skips(struct kc__kernel *kernel)
 	return false;
 }
 
-bool kc__selection_takes(uint64_t kernels)
+void kc__selection_expects(uint64_t records)
 {
+	(void)records;
+}
+
+bool kc__selection_takes(uint64_t kernels, uint64_t records)
+{
+	(void)records;
 	(void)kernels;
 	return true;
 }

@@ -192,13 +192,13 @@ void kc__launch_without_slot(void)
 	kc__say_journal_full();
 }
 
-void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels)
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels, uint64_t records)
 {
 	int saved_errno = errno;
 
 	if (!kc__thread.depth && (kc__ended() || kc__begun()) && !kc__capturing(stream, per_thread)) {
 		if (kc__was_paused())
-			kc__passed_over(kernels);
+			kc__passed_over(kernels, records);
 		else
 			kc__count_after_end(kernels);
 	}
@@ -229,7 +229,7 @@ static bool is_none(CUstream stream, bool per_thread)
 		kc__count(KC_COUNT_CAPTURED);
 		return true;
 	}
-	return __builtin_expect(!kc__usual(), 0) && kc__counting() && !kc__selection_takes(1);
+	return __builtin_expect(!kc__usual(), 0) && kc__counting() && !kc__selection_takes(1, 1);
 }
 
 __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f,
@@ -240,7 +240,7 @@ __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api ap
 	struct kc__known known;
 
 	if (!kc__launch_enter()) {
-		kc__launch_passed(stream, per_thread, 1);
+		kc__launch_passed(stream, per_thread, 1, 1);
 		return false;
 	}
 	call->saved_errno = errno;

@@ -109,6 +109,6 @@ static inline void kc__count(enum kc_counter counter)
 void kc__launch_without_slot(void);
 
 /* A launch of so many kernels was not entered: counted if recording has ended. */
-void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels);
+void kc__launch_passed(CUstream stream, bool per_thread, uint64_t kernels, uint64_t records);
 
 #endif

@@ -269,7 +269,7 @@ static void end(struct runtime_call *call, cudaError_t result)
 		atomic_store(&driver_missed, 1);
 		kc__start(true);
 		if (kc__paused()) {
-			kc__passed_over(1);
+			kc__passed_over(1, 1);
 		} else if (kc__recording()) {
 			kc__count(KC_COUNT_CALLS);
 			kc__count(KC_COUNT_DROPPED);

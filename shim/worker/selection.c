@@ -23,6 +23,7 @@ static struct {
 	_Atomic uint32_t signals; /* that have come; every second one stops */
 	_Atomic uint32_t reason;  /* enum kc_counter of what is launched while paused */
 	_Atomic uint64_t passed;  /* launches while paused */
+	_Atomic uint64_t records; /* of kernels and graphs that may come without a launch */
 	_Atomic int64_t left;     /* launches that --for N still asks for */
 	_Atomic bool measuring;   /* CUPTI is to measure */
 	bool windows;             /* recording may be paused */
@@ -161,6 +162,7 @@ enum kc__stage kc__selection_begin(void)
 	atomic_store(&selection.signals, 0);
 	atomic_store(&selection.open, is_open());
 	atomic_store(&selection.passed, 0);
+	atomic_store(&selection.records, 0);
 	atomic_store(&selection.left, (int64_t)lasting->launches);
 	atomic_store(&selection.reason, why_not());
 	memset(selection.explained, 0, sizeof(selection.explained));
@@ -173,12 +175,18 @@ enum kc__stage kc__selection_begin(void)
 
 /* Launch path */
 
-void kc__passed_over(uint64_t kernels)
+void kc__selection_expects(uint64_t records)
+{
+	atomic_fetch_add(&selection.records, records);
+}
+
+void kc__passed_over(uint64_t kernels, uint64_t records)
 {
 	uint64_t wanted = options()->after.launches;
 	uint64_t passed = atomic_fetch_add(&selection.passed, kernels) + kernels;
 	int before = BEFORE;
 
+	kc__selection_expects(records);
 	count(atomic_load_explicit(&selection.reason, memory_order_relaxed), kernels);
 	/* The timeline is told of nothing before this, so there is nothing to begin anew. */
 	if (wanted && passed >= wanted && atomic_load(&selection.measuring) &&
@@ -189,7 +197,7 @@ void kc__passed_over(uint64_t kernels)
 	}
 }
 
-bool kc__selection_takes(uint64_t kernels)
+bool kc__selection_takes(uint64_t kernels, uint64_t records)
 {
 	int64_t left = atomic_fetch_sub(&selection.left, (int64_t)kernels);
 
@@ -200,7 +208,7 @@ bool kc__selection_takes(uint64_t kernels)
 	change(KC__COUNTED, KC__PAUSED);
 	if (left > 0)
 		return true;
-	kc__passed_over(kernels);
+	kc__passed_over(kernels, records);
 	return false;
 }
 
@@ -247,9 +255,9 @@ uint32_t kc__selection_every(const char *name)
 
 bool kc__selection_explains(bool is_kernel)
 {
-	uint64_t passed = is_kernel ? atomic_load(&selection.passed) : counted(KC_COUNT_TRANSFERS_NOT_ASKED);
+	uint64_t may_come = is_kernel ? atomic_load(&selection.records) : counted(KC_COUNT_TRANSFERS_NOT_ASKED);
 
-	if (selection.explained[is_kernel] >= passed)
+	if (selection.explained[is_kernel] >= may_come)
 		return false;
 	selection.explained[is_kernel]++;
 	return true;

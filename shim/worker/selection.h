@@ -27,10 +27,13 @@ uint32_t kc__selection_every(const char *name);
 
 /* Launch path */
 
-/* Launches of so many kernels were made while paused. The next one may be recorded. */
-void kc__passed_over(uint64_t kernels);
-/* At stage KC__COUNTED: whether a launch of so many kernels is still recorded. If not, it has been counted. */
-bool kc__selection_takes(uint64_t kernels);
+/* A launch of so many kernels was made while paused, for which so many records may come all the same. The next launch
+ * may be recorded. */
+void kc__passed_over(uint64_t kernels, uint64_t records);
+/* At stage KC__COUNTED: whether such a launch is still recorded. If not, it has been counted. */
+bool kc__selection_takes(uint64_t kernels, uint64_t records);
+/* So many records will come of a launch that has no slot, and is counted elsewhere. */
+void kc__selection_expects(uint64_t records);
 /* Whether this launch of a kernel of which not every one is asked for is not, which is counted then. */
 bool kc__selection_skips(struct kc__kernel *kernel);
 

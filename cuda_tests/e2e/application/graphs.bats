@@ -171,3 +171,18 @@ whole() { # COMMAND...: into kerncast.db
 	equal "$(report '$.ledger.graphs_measured')|$(report '$.ledger.graphs_unmatched')" "6|0" "graphs, without a launch"
 	ledger_adds_up
 }
+
+# Of a copy and a memset a record comes as well. 100 are more than make the library ask for the runtime's calls.
+@test "graphs as one without a kernel have no record without a launch" {
+	whole "$graph" captured 0 100
+	equal "$(report '$.ledger.graphs_whole')|$(report '$.ledger.graphs_unmatched')" "0|0" "graphs, records without a launch"
+	ledger_adds_up
+}
+
+# A launch that is passed over accounts for one record, not for one of each of its 100 kernels: those that come all the
+# same, 1,200, are records without a launch, but for one of each of the six launches passed over.
+@test "a graph as one that was not asked for accounts for one record" {
+	whole env KERNCAST_AFTER=600 SIMCUDA_FAULT=cupti-graph-nodes "$graph" added 100 12
+	equal "$(report '$.ledger.graphs_whole')|$(report '$.ledger.not_asked')" "6|600" "graphs, not asked for"
+	within "$(report '$.ledger.unmatched')" 1188 1200 "records without a launch"
+}
