@@ -86,14 +86,16 @@ static void decide(struct world *w, struct kc_engine_variant *variant, enum kc_o
 /* By what factor the prior's guess of a kernel with another name would be corrected. */
 static double factor(const struct world *w)
 {
-	const struct kc_name_traits another = {.family = KC_FAMILY_FRAMEWORK, .kin = 0x5eed};
+	struct kc_name_traits another;
 
+	kc_name_read(&another, "void at::native::uu_kernel<4>(int)");
 	return exp(
 	    (double)kc_correction_of(&w->device.learned.rivals.correction, &another, w->variants[0].prior_log_ns));
 }
 
-/* Offset 0 is worth four launches (correction.c): twenty whole lessons make 20 / 24 of log 8, a factor of 5.7, twenty
- * tenths 2 / 6 of it, a factor of 2. The slope, too, learns a little. */
+/* Three of five words are those of another: by the constants of correction.c, likeness is 0.62, and twenty whole
+ * lessons make 20 · 0.62 / (1.18 + 19 · 0.62) of log 8, a factor of 7.3, twenty of 0.03 20 · 0.62 / (1.02 + 0.16 / 0.03
+ * + 19 · 0.62) of it, a factor of 4.1. A lesson is of 1.5 at most, so that the first ones make less. */
 static void launches_beside_others_teach_the_prior_little(void **state)
 {
 	struct world *w = *state;
@@ -102,10 +104,10 @@ static void launches_beside_others_teach_the_prior_little(void **state)
 		measure(w, &w->variants[i]);
 		decide(w, &w->variants[i], KC_OVERLAP_BEHIND);
 	}
-	assert_true(factor(w) > 1.2 && factor(w) < 2.1);
+	assert_true(factor(w) > 1.2 && factor(w) < 4.1);
 	for (int i = 0; i < KERNELS; i++)
 		decide(w, &w->variants[i], KC_OVERLAP_NONE);
-	assert_true(factor(w) > 4 && factor(w) < TIMES);
+	assert_true(factor(w) > 6 && factor(w) < TIMES);
 }
 
 static void a_launch_shape_teaches_the_prior_once(void **state)

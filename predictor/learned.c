@@ -4,8 +4,9 @@
 
 #define LOG_MAX 60.0 /* of a duration, a factor or a size: e^60 is beyond any */
 #define VARIANCE_MAX 1e4
-#define WEIGHT_MAX 1e9 /* measurements */
-#define ERROR_MAX 1e3f /* mean errors, relative or of logarithms */
+#define WEIGHT_MAX 1e9     /* measurements */
+#define LEAST_WEIGHT 1e-3f /* of a lesson */
+#define ERROR_MAX 1e3f     /* mean errors, relative or of logarithms */
 #define FACTOR_MAX 1e6f
 #define NS_MAX 2.6e15 /* a month */
 #define WORK_MAX 1e24 /* cycles, bytes */
@@ -108,29 +109,32 @@ static int is_margins(const struct kc_margins *margins)
 	return all;
 }
 
+static int is_correction(const struct kc_correction *correction)
+{
+	uint32_t count = atomic_load(&correction->count), lessons = correction->lessons;
+	int all = count == (lessons < KC_CORRECTION_LESSONS ? lessons : KC_CORRECTION_LESSONS) &&
+		  atomic_load(&correction->sequence) % 2 == 0; /* whoever asks waits for an even one */
+
+	for (uint32_t i = 0; all && i < count; i++) {
+		const struct kc_correction_taught *taught = &correction->taught[i];
+		uint64_t pull = atomic_load(&correction->told[i].pull);
+
+		all &= words_within(&pull, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
+		       floats_within(&taught->log_ns, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
+		       floats_within(&taught->off, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
+		       floats_within(&taught->weight, 1, LEAST_WEIGHT, (float)WEIGHT_MAX);
+	}
+	return all;
+}
+
 static int is_rivals(const struct kc_rivals *rivals)
 {
-	int all = 1;
+	int all = is_correction(&rivals->correction);
 
-	for (uint32_t i = 0; i < KC_FAMILIES; i++) {
-		const struct kc_correction_line *line = &rivals->correction.lines[i];
-
-		all &= words_within(&line->published, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
-		       within(line->weight, 0, WEIGHT_MAX) && within(line->log_fade, -WEIGHT_MAX, WEIGHT_MAX) &&
-		       within(line->sum_x, -SUM_MAX, SUM_MAX) && within(line->sum_y, -SUM_MAX, SUM_MAX) &&
-		       within(line->sum_xx, -SUM_MAX, SUM_MAX) && within(line->sum_xy, -SUM_MAX, SUM_MAX);
+	for (uint32_t i = 0; i < KC_FAMILIES; i++)
 		all &= floats_within(&rivals->of[i].share, 1, 0, 1) &&
 		       floats_within(rivals->of[i].error, KC_RIVALS, 0, ERROR_MAX) &&
 		       floats_within(&rivals->of[i].weight, 1, 0, (float)WEIGHT_MAX);
-	}
-	for (uint32_t i = 0; i < KC_CORRECTION_KIN; i++) {
-		const struct kc_correction_shift *shift = &rivals->correction.shifts[i];
-		float value;
-
-		memcpy(&value, &shift->published, sizeof(value));
-		all &= floats_within(&value, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
-		       floats_within(&shift->weight, 1, 0, (float)WEIGHT_MAX);
-	}
 	return all;
 }
 

@@ -17,14 +17,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from train_trees import LEAVES, PARAMETERS, TRAITS, Tables, constraints, weights
 
 TREES = 200
-WORDS = 30  # that trees may ask for
+WORDS = 16  # that trees may ask for
+# Beside those of train_trees.py; chosen on "choose", each program predicted by trees that had not seen it.
+TRAINED = dict(PARAMETERS, alpha=0.5, lambda_l2=10.0, bagging_fraction=0.5)
 LEAST_NS = 1000  # KC_PRIOR_LEAST_NS
 SHORTEST_NS = 200  # beyond it: a logarithm needs something
 LAUNCHES = 9  # of a launch shape, whose median is learned: the first ones, as they are what is predicted
 SAMPLES = 64  # rows of the test
 
 # Recordings of one program: together they weigh as the root of their number of rows.
-PROGRAMS = ["ao_vit", "hta_df", "hta_sampled", "hta_gp100", "kineto_resnet50", "nuggets", "param_dlrm", "param_linear"]
+PROGRAMS = ["ao_vit", "hta_df", "hta_sampled", "hta_gp100", "kineto_resnet50", "nuggets", "param_dlrm", "param_linear",
+            "switch_moe"]
 
 GENERATED = "/* Written by scripts/train-prior. */\n"
 
@@ -33,8 +36,9 @@ def traces(data):
     """Files of PyTorch's profiler on which constants may be chosen."""
     with open(data + "/traces/USE.csv", newline="") as file:
         rows = [("traces", row["file"], row["use"]) for row in csv.DictReader(file)]
-    with open(data + "/traces_2/MANIFEST.csv", newline="") as file:
-        rows += [("traces_2", row["file"], row["use"]) for row in csv.DictReader(file)]
+    for folder in ("traces_2", "traces_3"):
+        with open(f"{data}/{folder}/MANIFEST.csv", newline="") as file:
+            rows += [(folder, row["file"], row["use"]) for row in csv.DictReader(file)]
     return [f"{data}/{folder}/{name}" for folder, name, use in rows if use == "choose" and name.startswith("pytorch/")]
 
 
@@ -119,7 +123,7 @@ def matrix(rows, words):
 def train(rows, words):
     data = lightgbm.Dataset(matrix(rows, words), [row.target for row in rows],
                             weight=weights([row.program for row in rows]))
-    return lightgbm.train(dict(PARAMETERS, monotone_constraints=constraints(len(words))), data, TREES)
+    return lightgbm.train(dict(TRAINED, monotone_constraints=constraints(len(words))), data, TREES)
 
 
 def listed(values, indent="    "):

@@ -113,7 +113,7 @@ recorded() { # TRACE: recorded.db, of a GPU
 	equal "$("$kerncast" learn --list with.prior --json | jq -c .trees)" \
 		'{"count":1,"launch_shapes":233,"simulated":false}' "trees in JSON"
 	# The sum over launch shapes of log((median of the first nine - 1 µs, 200 ns at least) * √(898.048 * 80 * 1.53))
-	equal "$(head -n 1 told) $(wc -l <told)" "30 234" "words, and lines that the Python was told"
+	equal "$(head -n 1 told) $(wc -l <told)" "16 234" "words, and lines that the Python was told"
 	sum=$(sql "WITH taken AS (SELECT shape, measured_span AS ns, row_number() OVER (PARTITION BY shape ORDER BY id) AS number
 			FROM launch_row WHERE measured_span > 0),
 		ranked AS (SELECT shape, ns, row_number() OVER (PARTITION BY shape ORDER BY ns) AS place,

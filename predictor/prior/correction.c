@@ -1,133 +1,145 @@
 #include "correction.h"
 
+#include "predictor/math/dense.h"
+
 #include <math.h>
 #include <string.h>
 
-/* Log time. Chosen on the recorded traces marked "choose", each with trees that had not seen its program. */
-#define CENTRE 10.0       /* of the lines: 22 µs */
-#define OFFSET_WORTH 4.0  /* what offset 0 is worth in launches: (0.8 / 0.4)², noise and spread between programs */
-#define SLOPE_WORTH 16.0  /* the same of slope 0: (0.8 / 0.2)² */
-#define SHIFT_WORTH 2.0f  /* the same of shift 0 */
+/* Log time. Chosen on the recorded traces marked "choose", each with trees that had not seen its program; all of them
+ * may be a third larger or smaller. */
+#define COMMON 0.02f      /* variance of what all kernels of a process share, beside 1 for kernels of one name */
+#define REACH 1.5f        /* a guess so far away is e^-1/2 times as like */
+#define NOISE 0.16        /* variance of one launch around its kind */
 #define LARGEST_STEP 1.5f /* a launch counts as no further off than this */
-#define LINE_MEMORY 120.0 /* launches; older ones fade */
-#define SHIFT_MEMORY 20.0f
 #define CLEARLY_LESS 0.3f /* from which a lesson is changed */
 
-static uint32_t bits_of(float value)
+static uint64_t packed(float first, float second)
 {
-	uint32_t bits;
+	float both[2] = {first, second};
+	uint64_t word;
 
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	memcpy(&word, both, sizeof(word));
+	return word;
 }
 
-static float float_of(uint32_t bits)
+static float likeness(uint64_t a, float a_log_ns, uint64_t b, float b_log_ns)
 {
-	float value;
+	float shared = (float)__builtin_popcountll(a & b), all = (float)__builtin_popcountll(a | b);
+	float apart = (a_log_ns - b_log_ns) / REACH;
 
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static uint64_t pack(float value, uint32_t other)
-{
-	return (uint64_t)other << 32 | bits_of(value);
-}
-
-static float on_line(const struct kc_correction_line *line, float log_ns)
-{
-	uint64_t word = __atomic_load_n(&line->published, __ATOMIC_RELAXED);
-
-	return float_of((uint32_t)word) + float_of((uint32_t)(word >> 32)) * (log_ns - (float)CENTRE);
-}
-
-static float shift_of(const struct kc_correction_shift *shift, uint32_t kin)
-{
-	uint64_t word = __atomic_load_n(&shift->published, __ATOMIC_RELAXED);
-
-	return word >> 32 == kin ? float_of((uint32_t)word) : 0;
+	return COMMON + (all > 0 ? shared / all : 1) * expf(-apart * apart / 2);
 }
 
 float kc_correction_of(const struct kc_correction *correction, const struct kc_name_traits *name, float log_ns)
 {
-	return on_line(&correction->lines[name->family], log_ns) +
-	       shift_of(&correction->shifts[name->kin % KC_CORRECTION_KIN], name->kin);
+	uint32_t before, after;
+	float sum;
+
+	do {
+		before = atomic_load_explicit(&correction->sequence, memory_order_acquire);
+		sum = 0;
+		for (uint32_t i = 0, n = atomic_load_explicit(&correction->count, memory_order_acquire); i < n; i++) {
+			const struct kc_correction_told *told = &correction->told[i];
+			uint64_t marks = atomic_load_explicit(&told->marks, memory_order_acquire);
+			uint64_t pull = atomic_load_explicit(&told->pull, memory_order_acquire);
+			float place[2];
+
+			memcpy(place, &pull, sizeof(place));
+			sum += place[1] * likeness(name->marks, log_ns, marks, place[0]);
+		}
+		after = atomic_load_explicit(&correction->sequence, memory_order_relaxed);
+	} while (before != after || (before & 1));
+	return sum;
 }
 
-static float clipped(float x)
+static void tell(struct kc_correction *correction, const double *pull, uint32_t count)
 {
-	return fminf(fmaxf(x, -LARGEST_STEP), LARGEST_STEP);
+	uint32_t sequence = atomic_load_explicit(&correction->sequence, memory_order_relaxed);
+
+	atomic_store_explicit(&correction->sequence, sequence + 1, memory_order_relaxed);
+	atomic_store_explicit(&correction->count, count, memory_order_release);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kc_correction_taught *taught = &correction->taught[i];
+
+		atomic_store_explicit(&correction->told[i].marks, taught->marks, memory_order_release);
+		atomic_store_explicit(&correction->told[i].pull, packed(taught->log_ns, (float)pull[i]),
+				      memory_order_release);
+	}
+	atomic_store_explicit(&correction->sequence, sequence + 2, memory_order_release);
 }
 
-static void solve(struct kc_correction_line *line)
+static void solve(struct kc_correction *correction)
 {
-	double a = line->weight + OFFSET_WORTH, b = line->sum_xx + SLOPE_WORTH;
-	double determinant = a * b - line->sum_x * line->sum_x;
+	uint32_t count = correction->lessons < KC_CORRECTION_LESSONS ? correction->lessons : KC_CORRECTION_LESSONS;
+	double like[KC_CORRECTION_LESSONS * KC_CORRECTION_LESSONS], pull[KC_CORRECTION_LESSONS];
 
-	__atomic_store_n(&line->published,
-			 pack((float)((b * line->sum_y - line->sum_x * line->sum_xy) / determinant),
-			      bits_of((float)((a * line->sum_xy - line->sum_x * line->sum_y) / determinant))),
-			 __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kc_correction_taught *a = &correction->taught[i];
+
+		for (uint32_t j = 0; j <= i; j++) {
+			const struct kc_correction_taught *b = &correction->taught[j];
+
+			like[i * count + j] = (double)likeness(a->marks, a->log_ns, b->marks, b->log_ns);
+		}
+		like[i * count + i] += NOISE / (double)a->weight;
+		pull[i] = (double)a->off;
+	}
+	if (kc__cholesky(like, count))
+		return;
+	kc__solve_lower(like, count, pull);
+	kc__solve_upper(like, count, pull);
+	tell(correction, pull, count);
 }
 
-static void learn_line(struct kc_correction_line *line, float log_ns, float off, double weight)
+/* NULL: there is none, or it was forgotten. */
+static struct kc_correction_taught *taught_by(struct kc_correction *correction,
+					      const struct kc_correction_lesson *lesson)
 {
-	double x = (double)log_ns - CENTRE, y = (double)off, fade = LINE_MEMORY / fmax(line->weight, LINE_MEMORY);
+	struct kc_correction_taught *taught = &correction->taught[(lesson->number - 1) % KC_CORRECTION_LESSONS];
 
-	line->weight = line->weight * fade + weight;
-	line->sum_x = line->sum_x * fade + weight * x;
-	line->sum_y = line->sum_y * fade + weight * y;
-	line->sum_xx = line->sum_xx * fade + weight * x * x;
-	line->sum_xy = line->sum_xy * fade + weight * x * y;
-	line->log_fade += log(fade);
-	solve(line);
+	return lesson->number && taught->number == lesson->number ? taught : NULL;
 }
 
-/* Of two kinds that share a place, the newer one has it. */
-static void learn_shift(struct kc_correction_shift *shift, uint32_t kin, float off, float weight)
+static struct kc_correction_taught *begin_lesson(struct kc_correction *correction, const struct kc_name_traits *name,
+						 float log_ns, struct kc_correction_lesson *lesson)
 {
-	float value = shift_of(shift, kin);
+	uint32_t slot = correction->lessons++ % KC_CORRECTION_LESSONS;
+	struct kc_correction_taught *taught = &correction->taught[slot];
 
-	if (shift->published >> 32 != kin)
-		shift->weight = 0;
-	shift->weight = fminf(shift->weight + weight, SHIFT_MEMORY);
-	value += weight / (shift->weight + SHIFT_WORTH) * clipped(off - value);
-	__atomic_store_n(&shift->published, pack(value, kin), __ATOMIC_RELAXED);
+	*taught = (struct kc_correction_taught){.marks = name->marks, .log_ns = log_ns, .number = correction->lessons};
+	lesson->number = correction->lessons;
+	return taught;
 }
 
-static struct kc_correction_shift *shift_at(struct kc_correction *correction, const struct kc_name_traits *name)
+/* By how much the launch is off, and counts as being off. */
+static float counted(const struct kc_correction *correction, const struct kc_name_traits *name, float log_ns, float off)
 {
-	return &correction->shifts[name->kin % KC_CORRECTION_KIN];
+	float expected = kc_correction_of(correction, name, log_ns);
+
+	return expected + fminf(fmaxf(off - expected, -LARGEST_STEP), LARGEST_STEP);
 }
 
 void kc_correction_learn(struct kc_correction *correction, const struct kc_name_traits *name, float log_ns,
 			 float measured_log_ns, float weight, struct kc_correction_lesson *lesson)
 {
-	struct kc_correction_line *line = &correction->lines[name->family];
-	float expected = on_line(line, log_ns), off = measured_log_ns - log_ns;
-	float counted = expected + clipped(off - expected);
+	float off = counted(correction, name, log_ns, measured_log_ns - log_ns);
+	struct kc_correction_taught *taught = taught_by(correction, lesson);
 
-	learn_line(line, log_ns, counted, (double)weight);
-	learn_shift(shift_at(correction, name), name->kin, off - expected, weight);
-	lesson->weight += weight;
-	lesson->off += weight / lesson->weight * (counted - lesson->off);
-	lesson->log_fade = line->log_fade;
+	if (!taught)
+		taught = begin_lesson(correction, name, log_ns, lesson);
+	taught->weight += weight;
+	taught->off += weight / taught->weight * (off - taught->off);
+	solve(correction);
 }
 
 void kc_correction_amend(struct kc_correction *correction, const struct kc_name_traits *name, float log_ns,
-			 float measured_log_ns, struct kc_correction_lesson *lesson)
+			 float measured_log_ns, const struct kc_correction_lesson *lesson)
 {
-	struct kc_correction_line *line = &correction->lines[name->family];
-	float expected = on_line(line, log_ns), off = measured_log_ns - log_ns;
-	double less = (double)(expected + clipped(off - expected) - lesson->off);
-	double weight;
+	struct kc_correction_taught *taught = taught_by(correction, lesson);
+	float off = measured_log_ns - log_ns;
 
-	if (!(lesson->weight > 0) || !(less < -(double)CLEARLY_LESS))
+	if (!taught || !(off < taught->off - CLEARLY_LESS))
 		return;
-	weight = (double)lesson->weight * exp(line->log_fade - lesson->log_fade);
-	line->sum_y += weight * less;
-	line->sum_xy += weight * less * ((double)log_ns - CENTRE);
-	solve(line);
-	learn_shift(shift_at(correction, name), name->kin, off - on_line(line, log_ns), lesson->weight);
-	lesson->off += (float)less;
+	taught->off = fminf(taught->off, counted(correction, name, log_ns, off));
+	solve(correction);
 }

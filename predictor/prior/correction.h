@@ -2,57 +2,64 @@
  * By how much the prior is off in this process: its machine, its libraries' versions and its data are not those that
  * the prior was trained on, and what is measured tells soon.
  *
- *   kc_correction   a line over the predicted log time for each family of kernels
- *                   (ridge regression), and on top of it a shift for kernels whose names
- *                   begin alike
+ *   kc_correction   what the last launch shapes taught, and between them a Gaussian
+ *                   process (kriging): a launch takes as much longer than the prior says
+ *                   as those did that are like it
  *
- * A launch teaches a tenth of its weight when it is measured, and the rest when it is known to have run alone: beside
- * others, kernels of a few µs were seen to take ten times as long (engine.c). If the same launch shape takes clearly
- * less later on, something had delayed the first one, and the lesson is changed to what it takes now. What it takes
- * more is its own: it says less of other kernels.
+ * Two launches are the more alike, the more words of all that their kernels' names have are words of both, and the
+ * nearer the prior's guesses of them are (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+ * equation 2.25).
  *
- * One thread learns. Any thread may ask meanwhile: everything read is a word of 64 bits.
+ * A launch teaches 3 % of its weight when it is measured, and the rest when it is known to have run alone:
+ * beside others, kernels of a few µs were seen to take ten times as long (engine.c). If the same launch shape takes
+ * clearly less later on, something had delayed the first one, and the lesson is changed to what it takes now. What it
+ * takes more is its own: it says less of other kernels.
+ *
+ * One thread learns. Any thread may ask meanwhile, without a lock (a sequence number tells it to ask again).
  */
 #ifndef KC_CORRECTION_H
 #define KC_CORRECTION_H
 
 #include "kernel_name.h"
 
-#define KC_CORRECTION_KIN 64u
+#include <stdatomic.h>
+
+#define KC_CORRECTION_LESSONS 48u /* the last ones; older ones are forgotten */
 
 struct kc_correction {
-	struct kc_correction_line {
-		uint64_t published; /* two floats: offset and slope */
-		/* learner only: */
-		double weight, sum_x, sum_y, sum_xx, sum_xy;
-		double log_fade; /* of all lessons so far: how much the first one counts, logarithm */
-	} lines[KC_FAMILIES];
-	struct kc_correction_shift {
-		uint64_t published; /* a float, and whose it is: kc_name_traits.kin */
-		float weight;       /* learner only */
-	} shifts[KC_CORRECTION_KIN];
+	_Atomic uint32_t sequence; /* odd: what is told is being written */
+	_Atomic uint32_t count;    /* lessons that are told */
+	struct kc_correction_told {
+		_Atomic uint64_t marks; /* of the kernel's name */
+		_Atomic uint64_t pull; /* two floats: the prior's log_ns, and what is added for a launch just like it */
+	} told[KC_CORRECTION_LESSONS];
+	/* learner only */
+	struct kc_correction_taught {
+		uint64_t marks;
+		float log_ns, off, weight;
+		uint32_t number; /* kc_correction_lesson.number */
+	} taught[KC_CORRECTION_LESSONS];
+	uint32_t lessons; /* so far */
 };
 
 /* All zeros: nothing is known. */
 
-/* What a launch shape has taught, to be changed later. All zeros: nothing. */
+/* Which lesson a launch shape has taught, to be changed later. All zeros: none. */
 struct kc_correction_lesson {
-	float off; /* log time */
-	float weight;
-	double log_fade; /* kc_correction_line.log_fade then */
+	uint32_t number;
 };
 
-/* What to add to log_ns, kc_prior_log_ns() of a kernel with this name. */
+/* What to add to log_ns, kc_prior_log_ns() of a kernel with this name. 1 µs. */
 float kc_correction_of(const struct kc_correction *correction, const struct kc_name_traits *name, float log_ns);
 
 /* Such a launch took e^measured_log_ns beyond KC_PRIOR_LEAST_NS. weight: what it is worth, 1 for a kernel's first.
- * lesson: what its launch shape has taught, with this. */
+ * lesson: what its launch shape has taught, with this. 50 µs. */
 void kc_correction_learn(struct kc_correction *correction, const struct kc_name_traits *name, float log_ns,
 			 float measured_log_ns, float weight, struct kc_correction_lesson *lesson);
 
 /* A later launch of the shape took e^measured_log_ns beyond KC_PRIOR_LEAST_NS: changes the lesson if that is clearly
- * less than it says. */
+ * less than it says, and it is not forgotten. */
 void kc_correction_amend(struct kc_correction *correction, const struct kc_name_traits *name, float log_ns,
-			 float measured_log_ns, struct kc_correction_lesson *lesson);
+			 float measured_log_ns, const struct kc_correction_lesson *lesson);
 
 #endif

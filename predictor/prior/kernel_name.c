@@ -1,13 +1,10 @@
 #include "kernel_name.h"
 
-#include "predictor/math/hash.h"
 #include "prior_table.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
-
-#define KIN_WORDS 4u /* namespaces and the function's own name, as a rule */
 
 /* A word that only names of such kernels have, by the libraries' own namespaces and naming schemes. */
 struct mark {
@@ -111,13 +108,6 @@ static void read_word(struct kc_name_traits *traits, const char *word, size_t si
 		traits->log_tile = logf(sides[0] * sides[1]);
 }
 
-static uint32_t kin_of(const struct kc_words *words)
-{
-	size_t first = words->count < KIN_WORDS ? words->count : KIN_WORDS;
-
-	return (uint32_t)kc_fnv(KC_FNV_OFFSET, words->hash, first * sizeof(words->hash[0]));
-}
-
 static uint64_t bit_of(uint32_t hash)
 {
 	uint32_t low = 0, high = KC_PRIOR_WORDS;
@@ -140,9 +130,9 @@ void kc_name_read(struct kc_name_traits *traits, const char *name)
 	*traits = (struct kc_name_traits){.family = KC_FAMILY_NONE};
 	kc_words_of(name, &words);
 	traits->count = words.count;
-	traits->kin = kin_of(&words);
 	for (uint32_t i = 0; i < words.count; i++) {
 		traits->words |= bit_of(words.hash[i]);
+		traits->marks |= UINT64_C(1) << words.hash[i] % 64;
 		read_word(traits, name + words.place[i].at, words.place[i].size);
 	}
 }

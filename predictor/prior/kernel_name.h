@@ -21,11 +21,11 @@ enum kc_family {
 
 struct kc_name_traits {
 	uint64_t words; /* a bit for each of kc_prior_words (prior_table.h) that it has */
+	uint64_t marks; /* a bit for each of all its words, by the word's hash: names that share words share marks */
 	enum kc_family family;
 	float log_tile;  /* elements of the first tile in it ("128x64"), log; 0: none */
 	float log_depth; /* the first number of the second one ("64x4": what of a product's depth is done at once) */
 	uint32_t count;  /* of its words */
-	uint32_t kin;    /* a number for its first words, which kernels made from one template share */
 };
 
 void kc_name_read(struct kc_name_traits *traits, const char *name);

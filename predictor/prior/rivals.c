@@ -40,7 +40,7 @@ static void publish(struct kc_rivals *rivals, enum kc_family family)
 
 void kc_rivals_init(struct kc_rivals *rivals)
 {
-	*rivals = (struct kc_rivals){.correction = {.shifts = {{0}}}};
+	*rivals = (struct kc_rivals){.correction = {.count = 0}};
 	for (uint32_t i = 0; i < KC_FAMILIES; i++) {
 		struct kc_rival_record *record = &rivals->of[i];
 

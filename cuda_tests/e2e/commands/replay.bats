@@ -507,8 +507,8 @@ pooled() { # POOL CLASS COLUMN, 1 to 7 at once and 8 to 14 after 10 ms: of table
 	}' table
 }
 
-# After 10 ms a third more is allowed. Pooled errors of all PyTorch traces: the mean, and the share within a factor of 2
-# at once, are not as good as they should be (100 and 65 %).
+# After 10 ms a third more is allowed for the median. At once, the share within a factor of 2 is not as good as it should
+# be (67 %), nor is the median (41 %).
 @test "scripts/pooled-figures: limits of first launches, new sizes and intervals on the recordings kept for judging" {
 	full_data
 	[[ -r $data/traces_2/MANIFEST.csv ]] || skip "no second part of the recordings in $data"
@@ -516,8 +516,11 @@ pooled() { # POOL CLASS COLUMN, 1 to 7 at once and 8 to 14 after 10 ms: of table
 	local all="report: PyTorch, all" new="report: PyTorch, H100 and B200"
 	equal "$(pooled "$all" "first seen" 1)" 1654 "first-seen launches"
 	within "$(pooled "$all" "first seen" 2)" 0 45 "median error"
+	within "$(pooled "$all" "first seen" 3)" 0 120 "mean error"
 	within "$(pooled "$all" "first seen" 4)" 65 100 "within a factor of 2"
 	within "$(pooled "$all" "first seen" 9)" 0 60 "median error, 10 ms"
+	within "$(pooled "$all" "first seen" 10)" 0 80 "mean error, 10 ms"
+	within "$(pooled "$all" "first seen" 11)" 69 100 "within a factor of 2, 10 ms"
 	within "$(pooled "$all" "first seen" 7)" 0 1200 "width of the interval"
 	within "$(pooled "$all" "first seen" 6)" 88 100 "inside the interval"
 	within "$(pooled "$all" "first seen" 5)" 0.33 3 "sum of time"
