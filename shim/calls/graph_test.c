@@ -237,6 +237,11 @@ bool kc__variant_is_outdated(const struct kc__variant *variant)
 	return true;
 }
 
+struct kc__variant *kc__early_successor(const struct kc__variant *variant)
+{
+	return variant->successor;
+}
+
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	(void)variant;

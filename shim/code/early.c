@@ -67,6 +67,16 @@ bool kc__early_is(const struct kc__variant *variant, int64_t predicted_at_ns)
 	return variant->early && atomic_load(&variant->early->predicted_at_ns) == predicted_at_ns;
 }
 
+struct kc__variant *kc__early_successor(const struct kc__variant *variant)
+{
+	struct kc__variant *successor;
+
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	successor = variant->successor;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	return successor;
+}
+
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given)
 {
 	if (!variant->early)
@@ -90,7 +100,7 @@ static int evaluate(const struct kc__formula *formula, const struct kc_shape *di
 static bool work_of(const struct kc__variant *variant, const struct kc__formula *formula, struct kc_work *work,
 		    struct kc_curve_point *size)
 {
-	const struct kc__variant *successor = variant->successor;
+	const struct kc__variant *successor = kc__early_successor(variant);
 	struct kc_counts counts;
 	struct kc__packed packed;
 	struct kc__given given;

@@ -10,6 +10,8 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
 void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns); /* the device's lock is held */
 /* Worker: the launch predicted then was the first of the variant, and what it was given is kept. */
 bool kc__early_is(const struct kc__variant *variant, int64_t predicted_at_ns);
+/* The same launch, told by its arguments: NULL, or complete. tables_lock is not held. */
+struct kc__variant *kc__early_successor(const struct kc__variant *variant);
 /* Gets what the first launch of the variant was given. Returns false if that was not kept. */
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given);
 /* Worker, formulas are held: the launch predicted then took so long, alone. true: its code is read, and

@@ -3,6 +3,7 @@
  * something was learned. Lists change under the plans' lock, and the worker alone takes plans out.
  */
 #include "windows.h"
+#include "shim/code/early.h"
 #include "shim/calls/graph_plan.h"
 #include "shim/code/variants.h"
 #include "shim/calls/graph_nodes.h"
@@ -103,9 +104,7 @@ static struct kc__variant *current(struct kc__variant *variant, bool *missing)
 
 	if (!kc__variant_is_outdated(variant))
 		return variant;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	successor = variant->successor;
-	pthread_mutex_unlock(&kc__shim.tables_lock);
+	successor = kc__early_successor(variant);
 	*missing |= !successor;
 	return successor ? successor : variant;
 }

@@ -154,9 +154,7 @@ static struct kc__variant *current_variant(const struct kc_launch *launch)
 
 	if (!variant) /* the launch could not be predicted */
 		return NULL;
-	pthread_mutex_lock(&kc__shim.tables_lock);
-	successor = variant->successor;
-	pthread_mutex_unlock(&kc__shim.tables_lock);
+	successor = kc__early_successor(variant);
 	if (successor && (!successor->arguments || kc__early_is(variant, launch->predicted_at_ns)))
 		return successor;
 	return variant;

@@ -12,6 +12,8 @@
 #include "shim/worker/cupti/measuring.h"
 #include "learn.h"
 
+#include <unistd.h>
+
 static bool waits[2]; /* a launch on this device would have waited when an entry was made last */
 
 /* ---- The rest of the library ---- */
@@ -219,6 +221,42 @@ static void sizes_are_learned_in_the_order_of_the_predictions(void **state)
 	assert_float_equal(successor->key->learned.sizes.points[0].time_ns, expected.points[0].time_ns, 0);
 }
 
+static _Atomic bool is_measured;
+
+static void *measure(void *variant)
+{
+	bool is_size = kc__early_measured(variant, 2000, 7000);
+
+	atomic_store(&is_measured, true);
+	return is_size ? variant : NULL;
+}
+
+/* A launching thread makes it under tables_lock: what it is by the end of that counts. */
+static void a_successor_is_read_once_it_is_complete(void **state)
+{
+	struct kc__variant *variant = launched(4, 1), *successor;
+	struct kc__formula *formula = read_code();
+	void *as_size = NULL;
+	bool too_soon;
+	pthread_t thread;
+
+	(void)state;
+	kc__early_made(variant, 2000);
+	kc__learn_formula(&kernel, formula, kc__early_prepare(&kernel, formula));
+	successor = variant->successor;
+	assert_non_null(successor);
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	variant->successor = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, measure, variant), 0);
+	usleep(50000);
+	too_soon = atomic_load(&is_measured);
+	variant->successor = successor;
+	pthread_mutex_unlock(&kc__shim.tables_lock);
+	assert_int_equal(pthread_join(thread, &as_size), 0);
+	assert_false(too_soon);
+	assert_ptr_equal(as_size, variant);
+}
+
 /* Whatever the predecessor knew before it was ever launched, by an earlier run, its successor does not get: its own
  * arguments may be others. */
 static void what_was_not_launched_has_nothing_to_hand_on(void **state)
@@ -330,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(a_shape_launched_during_preparation_has_its_successor),
+	    TEST(a_successor_is_read_once_it_is_complete),
 	    TEST(sizes_are_learned_in_the_order_of_the_predictions),
 	    TEST(what_was_not_launched_has_nothing_to_hand_on),
 	    TEST(launches_made_before_the_code_was_read_teach_no_size_but_the_first),
