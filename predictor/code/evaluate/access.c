@@ -58,13 +58,22 @@ static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, c
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
 }
 
+/* ldmatrix is given rows of matrices, and distributes them. */
+static uint32_t passes_of(const struct kc_event *event, const struct kc_lanes *address, uint32_t mask)
+{
+	int to_lanes = event->counter == KC_COUNT_OF_LD_SHARED && event->lanes == KC_WARP_LANES;
+
+	return kc__passes(address, mask, event->bytes, to_lanes);
+}
+
 static void add_passes(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight)
 {
 	const struct kc_lanes *address = kc__slot(e, event->address);
+	uint32_t passes = passes_of(event, address, mask), least = kc__least_passes(mask, event->bytes);
 	double *of = e->tally->of;
 
-	of[KC_COUNT_OF_SHARED_PASSES] += weight * kc__passes(address, mask, event->bytes);
-	of[KC_TALLY_LEAST_PASSES] += weight * kc__least_passes(mask, event->bytes);
+	of[KC_COUNT_OF_SHARED_PASSES] += weight * passes;
+	of[KC_TALLY_LEAST_PASSES] += weight * (least < passes ? least : passes);
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_BANK_BYTES);
 }
 
@@ -91,7 +100,7 @@ static const struct kc_pattern *pattern_of(struct kc_evaluation *e, const struct
 	pattern->mask = mask;
 	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
 				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
-				      : kc__passes(address, mask, event->bytes));
+				      : passes_of(event, address, mask));
 	pattern->lines = event->kind == KC_EVENT_GLOBAL ? (float)kc__lines(address, mask, event->bytes) : 0;
 	e->steps++;
 	return pattern;

@@ -246,6 +246,18 @@ static uint32_t passes_of(const struct kc_lanes *address, uint32_t lanes, uint32
 	return most;
 }
 
+/* 1: each two lanes whose numbers differ by that bit alone have the same address, if both are served. */
+static int are_pairs(const struct kc_lanes *address, uint32_t mask, uint32_t bit)
+{
+	for (uint32_t left = mask; left; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctz(left), other = lane ^ bit;
+
+		if (mask >> other & 1 && kc__lane(address, lane) != kc__lane(address, other))
+			return 0;
+	}
+	return 1;
+}
+
 /* The same for one word per lane at equal distances. 0: distances are not equal. */
 static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 {
@@ -275,12 +287,16 @@ static uint32_t passes_of_row(const struct kc_lanes *address, uint32_t lanes)
 	return (count + in_one_pass - 1) / in_one_pass;
 }
 
-uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
+uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, int to_lanes)
 {
 	uint32_t words = bytes <= KC_BANK_BYTES ? 1 : bytes / KC_BANK_BYTES;
-	uint32_t parts = parts_of(bytes), lanes = KC_WARP_LANES / parts, passes = 0;
+	uint32_t parts = parts_of(bytes), lanes, passes = 0;
 
 	words = words > 4 ? 4 : words;
+	if (to_lanes && parts > 1 && (mask & address->known) == mask &&
+	    (are_pairs(address, mask, 1) || are_pairs(address, mask, 2)))
+		parts /= 2;
+	lanes = KC_WARP_LANES / parts;
 	if (words == 1 && (mask & address->known) == mask && mask)
 		passes = passes_of_row(address, mask);
 	if (passes)

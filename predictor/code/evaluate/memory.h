@@ -5,11 +5,14 @@
  * as its lanes touch. Shared memory has 32 banks of 4 bytes: lanes that read
  * different words of one bank are served in different passes, lanes that read
  * the same word in one. A request for 8 bytes per lane is served in two halves of
- * the warp, for 16 bytes in four quarters: at most 128 bytes each.
+ * the warp, for 16 bytes in four quarters: at most 128 bytes each; loads in half as
+ * many parts where lanes n and n ^ 1, or n and n ^ 2, have one address for all n, as
+ * what returns to the registers is then packed.
  *
  * Sources: CUDA C++ Programming Guide, "Global Memory" and "Shared Memory" of
  * compute capability 5.x and later; CUDA C++ Best Practices Guide, "Coalesced
- * Access to Global Memory"; Nsight Compute, "Memory Tables".
+ * Access to Global Memory"; Nsight Compute, "Memory Tables"; of lanes with one
+ * address NVIDIA's developer forum, "Unexpected shared memory bank conflict" (77228).
  */
 #ifndef KC_MEMORY_H
 #define KC_MEMORY_H
@@ -30,8 +33,9 @@ uint32_t kc__least_sectors(uint32_t all_bytes);
 uint32_t kc__scattered_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t all_bytes, uint32_t sectors);
 /* Passes if there were no bank conflicts. */
 uint32_t kc__least_passes(uint32_t mask, uint32_t bytes);
-/* Passes in which the banks serve the lanes of `mask`. A lane of unknown address conflicts with no other. */
-uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
+/* Passes in which the banks serve the lanes of `mask`. A lane of unknown address conflicts with no other. to_lanes:
+ * each lane is given what its address has. */
+uint32_t kc__passes(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, int to_lanes);
 /* Limits windows to the terms in which sectors or passes stay the same: those whose step is a multiple of
  * granule_bytes, a sector's or a bank's. */
 void kc__limit_pattern(struct kc_windows *w, const struct kc_lanes *address, uint32_t bytes, uint32_t granule_bytes);

@@ -90,6 +90,38 @@ static void sectors_are_compared_with_the_least_of_each_request(void **state)
 	}
 }
 
+/* Where lanes n and n ^ 1, or n and n ^ 2, have one address, 8 bytes of each take one pass, 16 two; not where other
+ * lanes have, nor in stores. */
+static void wide_loads_that_lanes_share_are_packed(void **state)
+{
+	static const struct {
+		const char *text;
+		double passes;
+	} cases[] = {
+	    {AT("0") "ld.shared.v2.f32 {%f1,%f2}, [%rd5];\n", 1},
+	    {AT("0") "ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%rd5];\n", 2},
+	    {AT("0") "ld.shared.f32 %f1, [%rd5];\n", 1},
+	    {AT("0") "st.shared.v4.f32 [%rd5], {%f1,%f2,%f3,%f4};\n", 4},
+	    {"shr.u32 %r2, %r2, 1;\n" AT("8") "ld.shared.v2.f32 {%f1,%f2}, [%rd5];\n", 1},
+	    {"shr.u32 %r2, %r2, 1;\n" AT("16") "ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%rd5];\n", 2},
+	    /* two lanes by one, four times: 0 1 0 1, 2 3 2 3, … */
+	    {"shr.u32 %r4, %r2, 2;\nshl.b32 %r4, %r4, 1;\nand.b32 %r2, %r2, 1;\nadd.u32 %r2, %r2, %r4;\n" AT(
+		 "16") "ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%rd5];\n",
+	     2},
+	    {"and.b32 %r2, %r2, 15;\n" AT("16") "ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%rd5];\n", 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = exactly(cases[i].text, 32, 0);
+		struct kc_counts at_launch = evaluated(cases[i].text, 32, 0, KC_COST_EFFORT_LAUNCH);
+
+		assert_near(counts.of[KC_COUNT_OF_SHARED_PASSES] * counts.threads, cases[i].passes);
+		assert_near(at_launch.of[KC_COUNT_OF_SHARED_PASSES] * counts.threads, cases[i].passes);
+		assert_near(kc_counts_bank_conflict_degree(&counts), 1);
+	}
+}
+
 /* A pass has 128 bytes: 32 lanes take 2 passes for 8 bytes each, 4 for 16. With rows of 128 bytes all lanes of a pass
  * use the same banks: 16 lanes of 8 bytes one pair, 8 lanes of 16 bytes one group of four. */
 static void wide_accesses_to_neighbours_are_no_bank_conflict(void **state)
@@ -349,6 +381,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sectors_are_compared_with_the_least_of_each_request),
 	    cmocka_unit_test(wide_accesses_to_neighbours_are_no_bank_conflict),
+	    cmocka_unit_test(wide_loads_that_lanes_share_are_packed),
 	    cmocka_unit_test(copies_read_their_source_size),
 	    cmocka_unit_test(a_pipeline_reads_each_tile_once),
 	    cmocka_unit_test(a_loop_ends_within_a_tile),

@@ -76,6 +76,7 @@ double kc__whole_warp(struct kc_express *x, const struct kc_event *event)
 		for (uint32_t i = 0; i < KC_WARP_LANES; i++)
 			lanes.v[i] = (int64_t)step * i;
 	}
-	return event->kind == KC_EVENT_GLOBAL ? kc__sectors(&lanes, KC_ALL_LANES, event->bytes)
-					      : kc__passes(&lanes, KC_ALL_LANES, event->bytes);
+	return event->kind == KC_EVENT_GLOBAL
+		   ? kc__sectors(&lanes, KC_ALL_LANES, event->bytes)
+		   : kc__passes(&lanes, KC_ALL_LANES, event->bytes, event->counter == KC_COUNT_OF_LD_SHARED);
 }
