@@ -197,11 +197,13 @@ static double longest_warp(const struct kc_evaluation *e, const struct kc_tally 
 static void fill_footprint(struct kc_evaluation *e, const struct kc_tally *tally, struct kc_counts *counts)
 {
 	double accessed = tally->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
+	double blocks = (double)e->launch->grid[0] * e->launch->grid[1] * e->launch->grid[2];
 	struct kc_footprint footprint;
 
 	kc__find_footprint(e, &footprint);
 	counts->distinct_loaded_bytes = fmin(footprint.loaded_bytes, accessed);
 	counts->distinct_stored_bytes = fmin(footprint.stored_bytes, accessed);
+	counts->block_loaded_bytes = fmin(footprint.block_loaded_bytes * blocks, accessed);
 	counts->distinct_atomics = fmin(footprint.atomics, tally->of[KC_COUNT_OF_ATOMICS]);
 }
 

@@ -85,6 +85,7 @@ struct kc_counts {
 	double distinct_loaded_bytes; /* of global memory, in whole sectors */
 	double distinct_stored_bytes;
 	double distinct_atomics;    /* words of global memory that atomics change */
+	double block_loaded_bytes;  /* of global memory, each block for itself, in whole sectors */
 	uint8_t exact;              /* nothing was assumed, nothing sampled */
 	uint8_t sampled;            /* only a part of the launch was evaluated, to stay within the effort */
 	uint8_t assumed;            /* enum kc_assumed: control flow or an address was unknown */

@@ -172,17 +172,24 @@ static void threads_change_one_word_in_turn(void **state)
 	assert_float_equal(times_of(10, 256, counts).ns[KC_RESOURCE_LATENCY], alone + 256 * 70, 1e-6);
 }
 
-/* A block loads the same 1,024 bytes a hundred times: from L2 only once, if it has its SM for itself. */
+/* A block loads the same 1,024 bytes a hundred times: from L2 once, if it has its SM for itself; else also 3/16 of the
+ * other 101,376; before 7.0 all. */
 static void bytes_stay_in_l1(void **state)
 {
 	struct kc_counts counts = {.of = {COUNT(LD_GLOBAL, 100), COUNT(BYTES_LOADED, 400), COUNT(SECTORS, 12.5)},
 				   .distinct_loaded_bytes = 1024,
+				   .block_loaded_bytes = 20480,
 				   .exact = 1};
+	struct kc_device pascal = device;
 
 	(void)state;
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 1024 / 32.0, 1e-6);
-	assert_float_equal(times_of(20, 256, counts).ns[KC_RESOURCE_L2], 20 * 102400 / 32.0 / 10, 1e-6);
+	assert_float_equal(times_of(20, 256, counts).ns[KC_RESOURCE_L2], 20 * (1024 + 19008) / 32.0 / 10, 1e-6);
+	pascal.cc_major = 6;
+	pascal.cc_minor = 0;
+	assert_float_equal(times_on(&pascal, 20, 256, counts).ns[KC_RESOURCE_L2], 20 * 102400 / 22.0 / 10, 1e-6);
 	counts.distinct_loaded_bytes = 70000; /* more than half of L1 */
+	counts.block_loaded_bytes = 0;        /* not known */
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L2], 102400 / 32.0, 1e-6);
 }
 
@@ -308,6 +315,7 @@ static void bytes_read_before_come_from_l2(void **state)
 static void bytes_at_unknown_addresses(void **state)
 {
 	struct kc_counts counts = copies();
+	struct kc_device small = device;
 
 	(void)state;
 	counts.of[KC_COUNT_OF_SECTORS] = 1.25;
@@ -321,6 +329,12 @@ static void bytes_at_unknown_addresses(void **state)
 	counts.assumed = 1;
 	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_DRAM], 6e6 / 92, 1e-3);
 	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_L1], (8e6 + 32e6 / 4) / 1280, 1e-3);
+	small.memory_bytes = 1500000; /* of the 2 MB */
+	assert_float_equal(times_on(&small, 10000, 100, counts).ns[KC_RESOURCE_DRAM], 5.5e6 / 92, 1e-3);
+	counts.of[KC_COUNT_OF_SECTORS] = 0.25; /* next to each other: 8 MB in all */
+	counts.distinct_loaded_bytes = 8e6;
+	counts.assumed = KC_ASSUMED_ADDRESS;
+	assert_float_equal(times_of(10000, 100, counts).ns[KC_RESOURCE_DRAM], 6e6 / 92, 1e-3);
 }
 
 /* What was measured is not what the data sheet says. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 24, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 25, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -35,6 +35,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->longest_cycles,
 	    counts->longest_far,
 	    counts->longest_near,
+	    counts->block_loaded_bytes,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -82,6 +83,7 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .longest_cycles = count > KC_COUNTER_COUNT + 21 ? further[21] : 0,
 	    .longest_far = count > KC_COUNTER_COUNT + 22 ? further[22] : 0,
 	    .longest_near = count > KC_COUNTER_COUNT + 23 ? further[23] : 0,
+	    .block_loaded_bytes = count > KC_COUNTER_COUNT + 24 ? further[24] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

@@ -142,6 +142,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "chain_near_loads", kc_json_real(counts->chain_near));
 	json_object_set_new(out, "distinct_loaded_bytes", kc_json_real(counts->distinct_loaded_bytes));
 	json_object_set_new(out, "distinct_stored_bytes", kc_json_real(counts->distinct_stored_bytes));
+	json_object_set_new(out, "block_loaded_bytes", kc_json_real(counts->block_loaded_bytes));
 	json_object_set_new(out, "distinct_atomics", kc_json_real(counts->distinct_atomics));
 	json_object_set_new(out, "exact", json_boolean(counts->exact));
 	json_object_set_new(out, "sampled", json_boolean(counts->sampled));

@@ -1,6 +1,8 @@
 #include "evaluate.h"
 #include "memory.h"
 
+#include <math.h>
+
 /* What the lanes of a warp read or write in one access. */
 struct moved {
 	uint32_t mask;             /* lanes that access at least one byte */
@@ -43,18 +45,36 @@ static void find_moved(struct kc_evaluation *e, const struct kc_event *event, ui
 		kc__limit_flow(&e->windows, (uint32_t)__builtin_ctz(changing), 1, 0);
 }
 
+/* 1: of no lane the address is known, but how it differs between them. */
+static int is_near(const struct kc_event *event, const struct kc_lanes *address, uint32_t mask)
+{
+	return event->kind == KC_EVENT_GLOBAL && !(mask & address->known) && !(event->alike & KC_ALIKE_APART);
+}
+
+static double near_sectors(const struct kc_evaluation *e, const struct kc_event *event, uint32_t mask)
+{
+	double lanes = kc__count_of(mask), in_row = fmin(lanes, e->launch->block[0]);
+
+	return kc__near_sectors(event->alike, in_row, lanes / in_row, event->bytes);
+}
+
 static void add_sectors(struct kc_evaluation *e, const struct kc_event *event, const struct moved *moved, double weight)
 {
 	const struct kc_lanes *address = kc__slot(e, event->address);
-	uint32_t bytes = (uint32_t)moved->bytes, sectors;
-	double *of = e->tally->of;
+	uint32_t bytes = (uint32_t)moved->bytes;
+	double *of = e->tally->of, sectors;
 
-	sectors = moved->uneven ? kc__uneven_sectors(address, moved->mask, moved->of)
-				: kc__sectors(address, moved->mask, event->bytes);
+	if (moved->uneven)
+		sectors = kc__uneven_sectors(address, moved->mask, moved->of);
+	else if (is_near(event, address, moved->mask))
+		sectors = near_sectors(e, event, moved->mask);
+	else
+		sectors = kc__sectors(address, moved->mask, event->bytes);
 	of[KC_COUNT_OF_SECTORS] += weight * sectors;
 	of[KC_TALLY_LINES] += weight * kc__lines(address, moved->mask, event->bytes);
 	of[KC_TALLY_LEAST_SECTORS] += weight * kc__least_sectors(bytes);
-	of[KC_TALLY_SCATTERED_SECTORS] += weight * kc__scattered_sectors(address, moved->mask, bytes, sectors);
+	of[KC_TALLY_SCATTERED_SECTORS] +=
+	    weight * kc__scattered_sectors(address, moved->mask, bytes, (uint32_t)sectors);
 	kc__limit_pattern(&e->windows, address, event->bytes, KC_SECTOR_BYTES);
 }
 
@@ -98,9 +118,12 @@ static const struct kc_pattern *pattern_of(struct kc_evaluation *e, const struct
 		return pattern;
 	e->sampled = 1;
 	pattern->mask = mask;
-	pattern->amount = (float)(event->kind == KC_EVENT_GLOBAL
-				      ? kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes))
-				      : passes_of(event, address, mask));
+	if (is_near(event, address, mask))
+		pattern->amount = (float)near_sectors(e, event, mask);
+	else if (event->kind == KC_EVENT_GLOBAL)
+		pattern->amount = (float)kc__mean_sectors(address, mask, event->bytes, granule(address, event->bytes));
+	else
+		pattern->amount = (float)passes_of(event, address, mask);
 	pattern->lines = event->kind == KC_EVENT_GLOBAL ? (float)kc__lines(address, mask, event->bytes) : 0;
 	e->steps++;
 	return pattern;

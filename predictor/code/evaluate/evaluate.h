@@ -183,9 +183,10 @@ void kc__reach_terms(struct kc_evaluation *e, uint32_t c, uint32_t round, int64_
 /* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
  * the first iteration of each loop. */
 void kc__survey(struct kc_evaluation *e);
-/* footprint.c: after the launch was evaluated. Its distinct bytes and words; 0: none, or not known. */
+/* footprint.c: after the launch was evaluated. Its distinct bytes and words, and the bytes that a block loads, if L1
+ * keeps them for its warps; 0: none, or not known. */
 struct kc_footprint {
-	double loaded_bytes, stored_bytes, atomics;
+	double loaded_bytes, stored_bytes, atomics, block_loaded_bytes;
 };
 void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint);
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */

@@ -13,9 +13,16 @@
  * known where they are some steps apart. It is an estimate: lanes and terms that a
  * branch leaves out count where others took it, and what lies at the edges of
  * overlapping accesses does not. Distinct is at most what is accessed.
+ *
+ * The same within one block, for what L1 keeps for its warps: what a loop comes back
+ * to after more than L1 holds is loaded again. Of addresses that are not known, how
+ * they differ between lanes tells what the warps of a block have in common.
  */
 #define DIMENSIONS_MAX (KC_SUMS_MAX + 2)
 #define REGIONS_MAX 24u
+
+/* Of L1, for a block: half of the smallest, 128 KiB of 8.6, as shared memory and other blocks take from it. */
+#define L1_BLOCK_BYTES 65536.0
 
 struct dimension {
 	int64_t step; /* bytes, at least 1 */
@@ -38,12 +45,14 @@ struct region {
 	struct extent extent;
 	struct shape shape; /* of its first access */
 	double first;       /* address of that */
+	uint32_t loop;      /* in which that is */
 };
 
 struct regions {
 	struct region all[REGIONS_MAX];
 	uint32_t count;
 	double others, other_bytes; /* sectors and bytes of accesses that are in none */
+	uint8_t in_block;           /* of one block */
 };
 
 static void add_dimension(struct shape *shape, struct extent *extent, int64_t step, double count)
@@ -135,15 +144,27 @@ static int is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t l
 	return 0;
 }
 
-static void add_loops(const struct kc_evaluation *e, uint32_t block, uint32_t base, struct shape *shape,
+static double threads_of_block(const struct kc_evaluation *e)
+{
+	return (double)e->launch->block[0] * e->launch->block[1] * e->launch->block[2];
+}
+
+static void add_loops(const struct kc_evaluation *e, uint32_t block, uint32_t base, int in_block, struct shape *shape,
 		      struct extent *extent)
 {
 	const struct kc_lanes *address = kc__slot(e, base);
 	const struct kc_cfg *cfg = &e->f->cfg;
+	double inner =
+	    extent->bytes * (address->uniform ? 1 : threads_of_block(e)); /* that the loops within went through */
 
 	for (uint32_t l = cfg->blocks[block].loop; l != KC_NO_LOOP; l = cfg->loops[l].parent) {
 		uint32_t c = KC_AXES + cfg->loops[l].depth;
+		int steps = is_computed_in(e->f, base, l) && (address->affine_in | address->unknown_in) >> c & 1;
 
+		if (!steps && in_block && inner > L1_BLOCK_BYTES)
+			shape->scattered *= fmax((double)e->trips[l], 1);
+		if (steps)
+			inner *= fmax((double)e->trips[l], 1);
 		if (!is_computed_in(e->f, base, l))
 			continue;
 		if (address->affine_in >> c & 1 && !e->f->loop_plans[l].stepwise)
@@ -154,13 +175,13 @@ static void add_loops(const struct kc_evaluation *e, uint32_t block, uint32_t ba
 }
 
 static void add_axes(const struct kc_evaluation *e, const struct kc_reach *reach, const struct kc_lanes *address,
-		     struct shape *shape, struct extent *extent)
+		     int in_block, struct shape *shape, struct extent *extent)
 {
 	const uint32_t *block = e->launch->block, *count = e->warps.count;
 	uint32_t warps = (block[0] * block[1] * block[2] + KC_WARP_LANES - 1) / KC_WARP_LANES;
 	uint32_t apart = warps / (count[0] * count[1] * count[2]);
 
-	for (uint32_t c = 0; c < KC_AXES; c++) {
+	for (uint32_t c = in_block ? KC_BLOCK_AXES : 0; c < KC_AXES; c++) {
 		double terms = (double)reach->last[c] - reach->first[c] + 1;
 
 		if (address->affine_in >> c & 1) {
@@ -244,9 +265,28 @@ static int find_buffer(const struct kc_evaluation *e, uint32_t address, struct e
 	return found == 1;
 }
 
+/* Where addresses are not known: of a block, in each iteration others, by how they differ between lanes. */
+static struct extent unknown_extent(const struct kc_evaluation *e, const struct kc_event *event, uint32_t block,
+				    int in_block)
+{
+	const uint32_t *threads = e->launch->block;
+	struct extent extent = {.bytes = INFINITY, .sectors = INFINITY, .scattered = 1};
+
+	if (!in_block)
+		return extent;
+	if (event->alike & KC_ALIKE_APART)
+		extent.sectors = threads_of_block(e) * event->bytes / KC_SECTOR_BYTES;
+	else
+		extent.sectors =
+		    kc__near_sectors(event->alike, threads[0], (double)threads[1] * threads[2], event->bytes);
+	for (uint32_t l = e->f->cfg.blocks[block].loop; l != KC_NO_LOOP; l = e->f->cfg.loops[l].parent)
+		extent.sectors *= fmax((double)e->trips[l], 1);
+	return extent;
+}
+
 /* 0: nothing was accessed. */
-static int find_extent(const struct kc_evaluation *e, const struct kc_event *event, uint32_t block, struct shape *shape,
-		       struct extent *extent)
+static int find_extent(const struct kc_evaluation *e, const struct kc_event *event, uint32_t block, int in_block,
+		       struct shape *shape, struct extent *extent)
 {
 	const struct kc_reach *reach = &e->reach[block];
 	int64_t offset;
@@ -261,17 +301,17 @@ static int find_extent(const struct kc_evaluation *e, const struct kc_event *eve
 		return 0;
 	if ((e->at_launch && !e->f->values[base].surveyed) || mask & ~address->known) {
 		*extent = (struct extent){.bytes = 0};
-		if (find_buffer(e, base, extent))
+		if (!in_block && find_buffer(e, base, extent))
 			return 1;
 		shape->scattered = INFINITY;
-		*extent = (struct extent){.bytes = INFINITY, .sectors = INFINITY, .scattered = 1};
+		*extent = unknown_extent(e, event, block, in_block);
 		return 1;
 	}
 	reach_of_lanes(address, mask, event->bytes, shape, extent);
 	length = extent->end - extent->first;
 	extent->first += (double)offset;
-	add_loops(e, block, base, shape, extent);
-	add_axes(e, reach, address, shape, extent);
+	add_loops(e, block, base, in_block, shape, extent);
+	add_axes(e, reach, address, in_block, shape, extent);
 	extent->end = extent->first + length;
 	sort_dimensions(shape);
 	extend(extent, shape);
@@ -311,14 +351,21 @@ static void join(struct region *region, const struct extent *extent, const struc
 	all->bytes = fmin(all->bytes, end - first);
 }
 
-static void add_extent(struct regions *regions, const struct extent *extent, const struct shape *shape)
+/* Of a block, what another loop went through is kept for this one if L1 holds it. */
+static int is_kept(const struct regions *regions, const struct region *region, uint32_t loop)
+{
+	return !regions->in_block || region->loop == loop || region->extent.sectors * KC_SECTOR_BYTES <= L1_BLOCK_BYTES;
+}
+
+static void add_extent(struct regions *regions, const struct extent *extent, const struct shape *shape, uint32_t loop)
 {
 	struct region *found = NULL;
 
 	for (uint32_t i = 0; i < regions->count && !extent->scattered; i++) {
 		struct extent *all = &regions->all[i].extent;
 
-		if (all->first <= extent->end && extent->first <= all->end) {
+		if (all->first <= extent->end && extent->first <= all->end &&
+		    is_kept(regions, &regions->all[i], loop)) {
 			found = &regions->all[i];
 			break;
 		}
@@ -330,7 +377,7 @@ static void add_extent(struct regions *regions, const struct extent *extent, con
 		regions->other_bytes += extent->bytes;
 	} else {
 		regions->all[regions->count++] =
-		    (struct region){.extent = *extent, .shape = *shape, .first = extent->first};
+		    (struct region){.extent = *extent, .shape = *shape, .first = extent->first, .loop = loop};
 	}
 }
 
@@ -373,9 +420,9 @@ static uint32_t gather(const struct kc_evaluation *e, const uint32_t counters[2]
 				regions->others = INFINITY; /* a bulk copy, whose address is not in the formula */
 				continue;
 			}
-			if (!find_extent(e, event, b, &shape, &extent))
+			if (!find_extent(e, event, b, regions->in_block, &shape, &extent))
 				continue;
-			add_extent(regions, &extent, &shape);
+			add_extent(regions, &extent, &shape, e->f->cfg.blocks[b].loop);
 			bytes = event->bytes;
 		}
 	}
@@ -386,8 +433,9 @@ void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint)
 {
 	static const uint32_t loads[] = {KC_COUNT_OF_LD_GLOBAL, KC_COUNT_OF_ATOMICS},
 			      stores[] = {KC_COUNT_OF_ST_GLOBAL, KC_COUNT_OF_ATOMICS},
-			      atomics[] = {KC_COUNT_OF_ATOMICS, KC_COUNT_OF_ATOMICS};
-	struct regions regions;
+			      atomics[] = {KC_COUNT_OF_ATOMICS, KC_COUNT_OF_ATOMICS},
+			      only_loads[] = {KC_COUNT_OF_LD_GLOBAL, KC_COUNT_OF_LD_GLOBAL};
+	struct regions regions = {.in_block = 0};
 	uint32_t bytes;
 
 	*footprint = (struct kc_footprint){0};
@@ -404,4 +452,7 @@ void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint)
 	footprint->stored_bytes = sectors_of(&regions) * KC_SECTOR_BYTES;
 	bytes = gather(e, atomics, &regions);
 	footprint->atomics = bytes ? bytes_of(&regions) / bytes : 0;
+	regions.in_block = 1;
+	gather(e, only_loads, &regions);
+	footprint->block_loaded_bytes = sectors_of(&regions) * KC_SECTOR_BYTES;
 }

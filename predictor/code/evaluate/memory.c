@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include <math.h>
+
 #define SECTOR_LOG2 5 /* log2(KC_SECTOR_BYTES) */
 
 #define LINE_LOG2 7 /* of the 128 bytes of a line of L1 */
@@ -152,6 +154,18 @@ double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t 
 	for (uint32_t n = 0; n < count; n++)
 		met += pieces_met(address, known, bytes, n * apart, SECTOR_LOG2);
 	return sectors + (double)met / count;
+}
+
+double kc__near_sectors(uint32_t alike, double in_row, double rows, uint32_t bytes)
+{
+	double pitch = (double)(1u << (alike >> KC_ALIKE_PITCH_AT)), far_rows = alike & KC_ALIKE_ROWS ? rows : 1;
+	double length = bytes + (alike & KC_ALIKE_Y ? (rows - far_rows) * bytes : 0);
+
+	if (alike & KC_ALIKE_X && pitch >= KC_SECTOR_BYTES)
+		return in_row * (alike & KC_ALIKE_Y ? rows : 1) * share_of_lane(bytes);
+	if (alike & KC_ALIKE_X)
+		length += (in_row - 1) * pitch;
+	return far_rows * (length > bytes ? 1 + (length - 1) / KC_SECTOR_BYTES : share_of_lane(bytes));
 }
 
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)

@@ -23,6 +23,9 @@
 uint32_t kc__sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
 /* The same on average over alignments: all addresses moved by each multiple of `apart` bytes, a power of 2. */
 double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t bytes, uint32_t apart);
+/* On average, of so many threads in a row, in so many rows, whose addresses are not known, but how they differ between
+ * them (enum kc_alike). */
+double kc__near_sectors(uint32_t alike, double in_row, double rows, uint32_t bytes);
 /* The same where lanes access different numbers of bytes. */
 uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_WARP_LANES]);
 /* Lines of L1, of 128 bytes, that they touch. */

@@ -155,10 +155,21 @@ static int add_event(struct kc__formula_reader *r, struct kc_block_plan *plan, c
 	return 0;
 }
 
+/* Of an instruction with two addresses it is not looked for. */
+static uint8_t alike(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
+{
+	const struct kc_ptx_operand *address = kc__nth_address(point->instruction, 0);
+
+	if (!address || kc__nth_address(point->instruction, 1) || address->base != KC_PTX_BASE_REGISTER)
+		return KC_ALIKE_APART;
+	return r->lanes[kc__register_number(&r->f->cfg, point, address->number)];
+}
+
 int kc__count_access_at(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 			uint32_t counter, uint32_t address, uint32_t bytes, uint32_t lanes, int first)
 {
 	struct kc_event event = {.kind = KC_EVENT_GLOBAL,
+				 .alike = alike(r, point),
 				 .bytes = (uint8_t)(bytes ? bytes : 4),
 				 .lanes = (uint8_t)lanes,
 				 .counter = (uint8_t)counter,

@@ -13,19 +13,25 @@
  * that lanes leave one by one, is taken to be alike if what was written into it is.
  */
 
-enum {
-	VARIES = 1,  /* by the lane's index */
-	DIFFERS = 2, /* by memory contents or other threads: each lane by itself */
-};
+#define DIFFERS ((uint8_t)(KC_ALIKE_X | KC_ALIKE_APART))
 
 /* Times that the kernel is gone through: compilers write a value before it is read, so that a nest of loops needs few.
  * What has not come to rest by then is taken to differ. */
 #define PASSES_MAX 16
 
-static int is_special_of_lanes(uint32_t number)
+/* Threads beside each other along y whose numbers are multiplied by more are in rows of their own: by less, they are
+ * elements of an array. */
+#define NEAR_ROW_BYTES 8
+#define SHIFT_MAX 32
+
+static uint8_t special(uint32_t number)
 {
-	return (number >= KC_PTX_TID_X && number <= KC_PTX_TID_Z) || number == KC_PTX_LANEID ||
-	       (number >= KC_PTX_LANEMASK_EQ && number <= KC_PTX_LANEMASK_GT);
+	if (number == KC_PTX_TID_Y || number == KC_PTX_TID_Z)
+		return KC_ALIKE_Y;
+	return number == KC_PTX_TID_X || number == KC_PTX_LANEID ||
+		       (number >= KC_PTX_LANEMASK_EQ && number <= KC_PTX_LANEMASK_GT)
+		   ? KC_ALIKE_X
+		   : 0;
 }
 
 static uint8_t all_of(const uint8_t *lanes, const uint32_t *registers, uint32_t count)
@@ -41,6 +47,47 @@ static int is_load(const struct kc_ptx_instruction *i)
 {
 	return i->opcode == KC_PTX_LD || i->opcode == KC_PTX_LDU || i->opcode == KC_PTX_TEX ||
 	       i->opcode == KC_PTX_TLD4 || i->opcode == KC_PTX_SULD;
+}
+
+/* A product with that number; 0: with one that is not known. */
+static uint8_t scaled(uint8_t lanes, int64_t by)
+{
+	uint32_t pitch = lanes >> KC_ALIKE_PITCH_AT, far = KC_ALIKE_PITCH >> KC_ALIKE_PITCH_AT;
+
+	by = by < 0 ? -by : by ? by : INT64_MAX;
+	if (lanes & KC_ALIKE_Y && by > NEAR_ROW_BYTES)
+		lanes |= KC_ALIKE_ROWS;
+	for (; lanes & KC_ALIKE_X && by > 1 && pitch < far; by -= by / 2)
+		pitch++;
+	return (uint8_t)((lanes & ~KC_ALIKE_PITCH) | pitch << KC_ALIKE_PITCH_AT);
+}
+
+/* Of two factors and what is added, or of what is shifted left. */
+static uint8_t product(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
+{
+	const struct kc_ptx_operand *factor = &point->instruction->operands[point->instruction->results];
+	uint8_t lanes[3] = {0};
+	int64_t by[3] = {0};
+
+	for (uint32_t n = 0; n + point->instruction->results < point->instruction->operand_count && n < 3; n++) {
+		if (factor[n].kind == KC_PTX_REGISTER)
+			lanes[n] = r->lanes[kc__register_number(&r->f->cfg, point, factor[n].number)];
+		else if (factor[n].kind == KC_PTX_SPECIAL)
+			lanes[n] = special(factor[n].number);
+		else if (factor[n].kind == KC_PTX_INTEGER)
+			by[n] = factor[n].value;
+	}
+	if (point->instruction->opcode == KC_PTX_SHL)
+		by[1] = factor[1].kind == KC_PTX_INTEGER && by[1] < SHIFT_MAX ? (int64_t)1 << by[1] : 0;
+	return scaled(lanes[0], by[1]) | scaled(lanes[1], by[0]) | lanes[2];
+}
+
+/* 1: what it writes may lie further apart than what it reads. Floating-point numbers are taken to be positions, which
+ * are near each other in lanes beside each other. */
+static int is_product(const struct kc_ptx_instruction *i)
+{
+	return (i->opcode == KC_PTX_MUL || i->opcode == KC_PTX_MAD || i->opcode == KC_PTX_SHL) &&
+	       !kc_ptx_type_is_float(i->type) && !(i->flags & KC_PTX_HIGH);
 }
 
 /* What the point writes, by what it reads. */
@@ -62,19 +109,21 @@ static uint8_t written(const struct kc__formula_reader *r, const struct kc_cfg_p
 	case KC_PTX_ELECT:
 	case KC_PTX_LDMATRIX:
 	case KC_PTX_CALL:
-		return VARIES | DIFFERS;
+		return DIFFERS;
 	default:
 		break;
 	}
+	if (is_product(i))
+		return product(r, point);
 	for (uint32_t n = i->results; n < i->operand_count; n++)
-		if (i->operands[n].kind == KC_PTX_SPECIAL && is_special_of_lanes(i->operands[n].number))
-			read |= VARIES;
+		if (i->operands[n].kind == KC_PTX_SPECIAL)
+			read |= special(i->operands[n].number);
 	read |= all_of(r->lanes, registers, kc__operand_registers(cfg, point, registers));
 	read |= all_of(r->lanes, registers, kc__roots(cfg, point, registers));
 	read |= all_of(r->lanes, registers, kc__reads(cfg, point, registers));
 	if (is_load(i) && i->space != KC_PTX_PARAM && !kc__is_translated(cfg, point) &&
 	    (read || i->space == KC_PTX_LOCAL))
-		read = VARIES | DIFFERS;
+		read = DIFFERS;
 	return read;
 }
 
@@ -91,11 +140,11 @@ int kc__find_divergence(struct kc__formula_reader *r)
 		changed = 0;
 		for (uint32_t p = 0; p < cfg->point_count; p++) {
 			uint32_t count = kc__writes(cfg, &cfg->points[p], target);
-			uint8_t all = VARIES | DIFFERS, now;
+			uint8_t all = UINT8_MAX, now;
 
 			for (uint32_t n = 0; n < count; n++)
 				all &= r->lanes[target[n]];
-			if (!count || all == (VARIES | DIFFERS))
+			if (!count || all & KC_ALIKE_APART)
 				continue;
 			now = written(r, &cfg->points[p]);
 			for (uint32_t n = 0; n < count; n++) {
@@ -105,13 +154,13 @@ int kc__find_divergence(struct kc__formula_reader *r)
 		}
 	}
 	if (changed)
-		memset(r->lanes, VARIES | DIFFERS, cfg->register_count);
+		memset(r->lanes, DIFFERS, cfg->register_count);
 	return 0;
 }
 
 int kc__goes_together(const struct kc__formula_reader *r, uint32_t number)
 {
-	return !(r->lanes[number] & DIFFERS);
+	return !(r->lanes[number] & KC_ALIKE_APART);
 }
 
 int kc__is_alike(const struct kc__formula_reader *r, uint32_t number)

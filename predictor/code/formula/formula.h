@@ -120,8 +120,19 @@ enum kc_event_kind {
 	KC_EVENT_ATOMIC, /* on shared memory: counted once per instruction, whatever its addresses */
 };
 
+/* How a value may differ between the lanes of a warp (divergence.c): bits. */
+enum kc_alike {
+	KC_ALIKE_X = 1,        /* by arithmetic, from one thread to the next along x */
+	KC_ALIKE_APART = 2,    /* by memory contents or other threads: each lane by itself */
+	KC_ALIKE_Y = 4,        /* by arithmetic along y or z */
+	KC_ALIKE_ROWS = 8,     /* and far: rows of a matrix */
+	KC_ALIKE_PITCH = 0xf0, /* log2 of the distance from one lane to the next; the highest: far, or not known */
+};
+#define KC_ALIKE_PITCH_AT 4u
+
 struct kc_event {
 	uint8_t kind;
+	uint8_t alike; /* enum kc_alike, of the address */
 	uint8_t guard_negated;
 	uint8_t bytes;             /* per lane */
 	uint8_t lanes;             /* that address memory: all of the warp, fewer for ldmatrix */

@@ -132,8 +132,8 @@ static int are_alike(const struct kc_formula *f, const struct kc_event *a, const
 	int64_t here, there, granule = a->kind == KC_EVENT_GLOBAL ? KC_SECTOR_BYTES : KC_BANK_BYTES;
 
 	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->size == KC_NO_VALUE && b->size == KC_NO_VALUE &&
-	       a->kind == b->kind && a->bytes == b->bytes && a->lanes == b->lanes && a->per_warp == b->per_warp &&
-	       a->counter == b->counter && a->counter2 == b->counter2 &&
+	       a->kind == b->kind && a->alike == b->alike && a->bytes == b->bytes && a->lanes == b->lanes &&
+	       a->per_warp == b->per_warp && a->counter == b->counter && a->counter2 == b->counter2 &&
 	       kc__address_base(f, a->address, &here) == kc__address_base(f, b->address, &there) &&
 	       (here - there) % granule == 0;
 }
