@@ -73,8 +73,8 @@ as_replayed() { # DB
 # Three runs at a time, as adaptive-on-traces says: at most 15 % of the launches are measured once they are known, errors
 # are at most 0.3 points more than where all are, and kernels that become a tenth slower are found within two seconds.
 recorded() { # TRACE
-	KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" --seconds 12 --steps 1 --limits "$1"
-	equal "$status|${#lines[@]}" "0|2" "status and lines of
+	KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" --seconds 12 --limits "$1"
+	equal "$status|${#lines[@]}" "0|4" "status and lines of
 $output"
 }
 
