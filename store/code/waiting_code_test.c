@@ -204,7 +204,7 @@ static void what_was_not_read_is_read_by_the_next_command(void **state)
 /* The next run reads the kernel alone: it is not the first in its module. */
 static void the_code_of_a_kernel_is_kept_for_the_next_run(void **state)
 {
-	const struct kc_past_options options = {.executable = "/usr/bin/app", .launches_max = 100};
+	const struct kc_past_options options = {.executable = "/usr/bin/app"};
 	struct fixture *f = *state;
 	const struct kc_past_text *text;
 	struct kc_ptx_module module;
