@@ -4,9 +4,9 @@
 #include "storing.h"
 
 #include "store/past/snapshot.h"
+#include "store/past/snapshot_row.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define FIRST_NS 1000000000ll   /* until it is written first; then twice as long each time, */
 #define SELDOM_NS 60000000000ll /* but no longer than this, unless */
@@ -46,8 +46,8 @@ static int add(struct kc_snapshot_maker *maker, const struct kc__variant *varian
 	return error;
 }
 
-/* Launching threads wait for one entry at most. */
-static int gather(void **bytes, size_t *size)
+/* Launching threads wait for one entry at most. NULL: no memory. */
+static struct kc_snapshot_maker *gather(void)
 {
 	struct kc_snapshot_maker *maker = kc_snapshot_begin();
 	int error = maker ? 0 : -ENOMEM;
@@ -63,25 +63,27 @@ static int gather(void **bytes, size_t *size)
 			error = add(maker, variant);
 	}
 	if (!error)
-		error = kc__storing_others(kc__recalled_source(), maker);
-	if (!error)
-		return kc_snapshot_end(maker, kc__recalled_snapshot(), kc__shim.engine.cells, bytes, size);
+		return maker;
 	kc_snapshot_drop(maker);
-	return error;
+	return NULL;
 }
 
 /* What could not be written is written the next time. */
 static void keep(void)
 {
+	const struct kc_snapshot_carried carried = {
+	    .others_since = kc__recalled_source(),
+	    .before = kc__recalled_snapshot(),
+	    .cells = kc__shim.engine.cells,
+	};
 	uint64_t learned_from = matched();
-	void *bytes = NULL;
-	size_t size;
+	struct kc_snapshot_maker *maker;
 
-	if (learned_from == keeping.matched || gather(&bytes, &size))
+	if (learned_from == keeping.matched)
 		return;
-	if (!bytes || !kc__storing_learned(bytes, size))
+	maker = gather();
+	if (maker && !kc__storing_learned(&carried, maker))
 		keeping.matched = learned_from;
-	free(bytes);
 }
 
 void kc__keep_learned_step(int64_t now_ns)

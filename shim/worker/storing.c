@@ -3,6 +3,7 @@
 #include "storing.h"
 
 #include "store/database/store.h"
+#include "store/past/snapshot.h"
 #include "store/past/snapshot_row.h"
 
 #include <errno.h>
@@ -303,18 +304,14 @@ int kc__storing_end(void)
 	return error;
 }
 
-int kc__storing_learned(const void *snapshot, size_t bytes)
+int kc__storing_learned(const struct kc_snapshot_carried *carried, struct kc_snapshot_maker *maker)
 {
 	int error = open_store();
 
-	return error ? error : kc_snapshot_store(storing.store, snapshot, bytes);
-}
-
-int kc__storing_others(int64_t since, struct kc_snapshot_maker *maker)
-{
-	int error = open_store();
-
-	return error ? error : kc_snapshot_carry_others(storing.store, since, maker);
+	if (!error)
+		return kc_snapshot_store(storing.store, carried, maker);
+	kc_snapshot_drop(maker);
+	return error;
 }
 
 int kc__storing_start(void)

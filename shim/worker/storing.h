@@ -22,11 +22,10 @@ bool kc__storing_step(int64_t now_ns);
 int kc__storing_all(void);
 /* Writes what concerns the process as a whole. 0 or -errno. */
 int kc__storing_end(void);
-/* Writes a snapshot of what the process has learned (store/past/snapshot.h). 0 or -errno. */
-int kc__storing_learned(const void *snapshot, size_t bytes);
-/* kc_snapshot_carry_others() of the process's database. */
+/* Writes a snapshot of what the process has learned, and frees the maker (kc_snapshot_store()). 0 or -errno. */
+struct kc_snapshot_carried;
 struct kc_snapshot_maker;
-int kc__storing_others(int64_t since, struct kc_snapshot_maker *maker);
+int kc__storing_learned(const struct kc_snapshot_carried *carried, struct kc_snapshot_maker *maker);
 /* Says what is lost with the process, and stores the counts if the database still has room for a few rows. error: why
  * not everything could be written. */
 void kc__storing_say_lost(int error);

@@ -187,7 +187,8 @@ static void change_learned(struct kc_store *s, int64_t process)
 	char sql[120];
 
 	snprintf(sql, sizeof(sql),
-		 "INSERT OR REPLACE INTO learned(process, checksum, snapshot) VALUES(%lld, 1, zeroblob(64))",
+		 "INSERT OR REPLACE INTO learned(process, checksum, written_unix_ns, snapshot) VALUES(%lld, 1, 2, "
+		 "zeroblob(64))",
 		 (long long)process);
 	assert_int_equal(sqlite3_exec(kc_store_db(s), sql, NULL, NULL, NULL), SQLITE_OK);
 }

@@ -175,7 +175,8 @@ static const char tables_15[] = "ALTER TABLE stream_call ADD COLUMN graph_launch
 /* What a process has learned (store/past/snapshot.h), and with whose it began. What processes of earlier versions began
  * with were launches that were learned from anew: nobody does that any more. */
 static const char tables_16[] =
-    "CREATE TABLE learned(process INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, snapshot BLOB NOT NULL);"
+    "CREATE TABLE learned(process INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, written_unix_ns INTEGER NOT NULL,"
+    " snapshot BLOB NOT NULL);"
     "CREATE TABLE past(process INTEGER PRIMARY KEY, source INTEGER, checksum INTEGER NOT NULL);"
     "INSERT INTO past SELECT DISTINCT process, NULL, 0 FROM past_part;"
     "DROP TABLE past_part;";

@@ -125,10 +125,10 @@ static void launch(struct bench *b, uint32_t n)
 			  n % STREAMS == 3 ? KC_OVERLAP_BEHIND : KC_OVERLAP_NONE, &met, ns);
 }
 
-static int keep(const struct bench *b, const struct kc_snapshot *before, struct kc_store *s, size_t *size)
+static int keep(const struct bench *b, const struct kc_snapshot *before, struct kc_store *s)
 {
 	struct kc_snapshot_maker *maker = kc_snapshot_begin();
-	void *bytes = NULL;
+	const struct kc_snapshot_carried carried = {.before = before, .cells = b->engine.cells};
 	int rc = maker ? 0 : -1;
 
 	for (uint32_t i = 0; rc == 0 && i < SHAPES; i++) {
@@ -142,12 +142,7 @@ static int keep(const struct bench *b, const struct kc_snapshot *before, struct 
 
 		rc = kc_snapshot_add(maker, &entry);
 	}
-	if (rc == 0)
-		rc = kc_snapshot_end(maker, before, b->engine.cells, &bytes, size);
-	if (rc == 0)
-		rc = kc_snapshot_store(s, bytes, *size);
-	free(bytes);
-	return rc;
+	return rc ? rc : kc_snapshot_store(s, &carried, maker);
 }
 
 static void say(const char *what, int64_t ns, int64_t budget_ns)
@@ -159,16 +154,14 @@ static void say(const char *what, int64_t ns, int64_t budget_ns)
 static void write_rounds(const struct bench *b, const struct kc_snapshot *before, struct kc_store *s)
 {
 	int64_t took_ns[ROUNDS];
-	size_t size = 0;
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		int64_t began_ns = spent_ns();
 
-		if (keep(b, before, s, &size))
+		if (keep(b, before, s))
 			exit(1);
 		took_ns[i] = spent_ns() - began_ns;
 	}
-	printf("what was learned: %.1f MB\n", (double)size / 1e6);
 	say("to write what was learned", median_ns(took_ns, ROUNDS), WRITE_BUDGET_NS);
 }
 

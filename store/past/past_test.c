@@ -33,14 +33,18 @@ static int tear_down(void **state)
 }
 
 /* Of a process that has ended, unless it is this one. */
-static int64_t store(const struct fixture *f, const struct kc_journal_header *header, const void *bytes, size_t size)
+static int64_t keep_of(const struct fixture *f, const struct kc_journal_header *header, const struct program *p,
+		       int64_t others_since)
 {
+	const struct kc_snapshot_carried carried = {.others_since = others_since, .cells = p->engine.cells};
+	struct kc_snapshot_maker *maker = kc_snapshot_begin();
 	struct kc_store *s;
 	int64_t process;
 
+	program_add(p, maker);
 	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	assert_int_equal(kc_store_process(s, header, &process), 0);
-	assert_int_equal(kc_snapshot_store(s, bytes, size), 0);
+	assert_int_equal(kc_snapshot_store(s, &carried, maker), 0);
 	kc_store_close(s);
 	return process;
 }
@@ -48,14 +52,8 @@ static int64_t store(const struct fixture *f, const struct kc_journal_header *he
 static int64_t keep(const struct fixture *f, const struct program *p, uint32_t pid)
 {
 	struct kc_journal_header header = make_header(pid, "a");
-	int64_t process;
-	void *bytes;
-	size_t size;
 
-	program_keep(p, NULL, &bytes, &size);
-	process = store(f, &header, bytes, size);
-	free(bytes);
-	return process;
+	return keep_of(f, &header, p, INT64_MAX);
 }
 
 /* A program of 60 launches, kept by process 1. */
@@ -232,9 +230,23 @@ static void another_programs_is_not_taken(void **state)
 	assert_int_equal(kc_past_load(f->path, &other, &past, NULL, 0), -ENODATA);
 }
 
+/* What the only process has written. */
+static void change(const struct fixture *f, const void *bytes, size_t size)
+{
+	sqlite3_stmt *row;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "UPDATE learned SET snapshot = ?", -1, &row, NULL), SQLITE_OK);
+	sqlite3_bind_blob(row, 1, bytes, (int)size, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(row), SQLITE_DONE);
+	assert_int_equal(sqlite3_changes(db), 1);
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+}
+
 static void what_cannot_be_used_is_said(void **state)
 {
-	struct kc_journal_header header = make_header(2, "a");
 	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
 	struct fixture *f = *state;
 	struct kc_snapshot_head *head;
@@ -244,19 +256,20 @@ static void what_cannot_be_used_is_said(void **state)
 	size_t size;
 
 	program_run(p, 60);
+	keep(f, p, 1);
 	program_keep(p, NULL, &bytes, &size);
 	head = bytes;
 	head->layout++;
-	store(f, &header, bytes, size);
+	change(f, bytes, size);
 	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -ESTALE);
 	assert_non_null(strstr(why, "another build of kerncast"));
 	head->layout--;
 	head->variants++;
-	store(f, &header, bytes, size);
+	change(f, bytes, size);
 	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -EBADMSG);
 	assert_non_null(strstr(why, "damaged"));
 	head->variants--;
-	store(f, &header, bytes, size);
+	change(f, bytes, size);
 	assert_int_equal(load_within(f, (struct kc_store_bound){.bytes = size / 2}, &past, why), -ENOMEM);
 	assert_non_null(strstr(why, "it needs more memory than"));
 	assert_int_equal(load_within(f, (struct kc_store_bound){.until_ns = 1}, &past, why), -ETIME);
@@ -274,53 +287,70 @@ static void only_what_ended_processes_learned_is_taken(void **state)
 	struct kc_past_entry began_with;
 	struct kc_past *past;
 	int64_t ended;
-	void *bytes;
-	size_t size;
 
 	program_run(p, 60);
 	ended = keep(*state, p, 1);
 	running.pid_start = kc_process_own_start();
 	assert_int_equal(kc_boot_id(running.boot_id, sizeof(running.boot_id)), 0);
-	program_keep(p, NULL, &bytes, &size);
-	assert_true(store(*state, &running, bytes, size) > ended);
+	assert_true(keep_of(*state, &running, p, INT64_MAX) > ended);
 	past = load(*state);
 	assert_true(kc_past_began_with(past, &began_with));
 	assert_int_equal(began_with.source, ended);
 	kc_past_free(past);
-	free(bytes);
 	program_free(p);
 }
 
-/* Two ranks of a run, each on its own GPU. */
+/* Two ranks of a run, each on its own GPU, which end together: what one writes while the other is about to, the other
+ * still carries over. The next run begins with what was written last, whichever process began last. */
 static void what_other_ranks_learned_is_carried_over(void **state)
 {
 	struct program *rank_0 = program_new(&nothing, OTHER, 0xABC, NULL),
 		       *rank_1 = program_new(&nothing, OWN, 0xABC, NULL);
-	struct kc_journal_header header = make_header(2, "a");
+	struct kc_journal_header first = make_header(1, "a"), second = make_header(2, "a");
 	struct kc_snapshot_maker *maker = kc_snapshot_begin();
+	const struct kc_snapshot_carried carried = {.others_since = 0};
+	const struct fixture *f = *state;
 	struct kc_device_learned learned;
-	struct kc_snapshot snapshot;
-	int64_t process, first;
+	const struct kc_snapshot *snapshot;
+	struct kc_past_entry began_with;
 	struct kc_store *s;
-	void *bytes;
-	size_t size;
+	struct kc_past *past;
+	int64_t process;
 
 	program_run(rank_0, 60);
 	program_run(rank_1, 60);
-	first = keep(*state, rank_0, 1);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &s, NULL, 0), 0);
+	assert_int_equal(kc_store_process(s, &first, &process), 0);
 	program_add(rank_1, maker);
-	assert_int_equal(kc_store_open(((struct fixture *)*state)->path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	assert_int_equal(kc_store_process(s, &header, &process), 0);
-	assert_int_equal(kc_snapshot_carry_others(s, first, maker), 0); /* none that began later */
-	assert_int_equal(kc_snapshot_carry_others(s, 0, maker), 0);
-	assert_int_equal(kc_snapshot_end(maker, NULL, NULL, &bytes, &size), 0);
-	assert_int_equal(kc_snapshot_open(&snapshot, bytes, size), 0);
-	assert_int_equal(snapshot.head->devices, 2);
-	assert_int_equal(snapshot.head->variants, 2 * PROGRAM_VARIANTS);
-	assert_true(kc_snapshot_device(&snapshot, OWN, &learned) && kc_snapshot_device(&snapshot, OTHER, &learned));
-	assert_int_equal(snapshot.kernels[0].unmet + snapshot.kernels[1].unmet, 0);
+	assert_true(keep_of(f, &second, rank_0, INT64_MAX) > process);
+	assert_int_equal(kc_snapshot_store(s, &carried, maker), 0);
 	kc_store_close(s);
-	free(bytes);
+	past = load(f);
+	assert_true(kc_past_began_with(past, &began_with));
+	assert_int_equal(began_with.source, process);
+	snapshot = kc_past_snapshot(past);
+	assert_int_equal(snapshot->head->devices, 2);
+	assert_int_equal(snapshot->head->variants, 2 * PROGRAM_VARIANTS);
+	assert_true(kc_snapshot_device(snapshot, OWN, &learned) && kc_snapshot_device(snapshot, OTHER, &learned));
+	assert_int_equal(snapshot->kernels[0].unmet + snapshot->kernels[1].unmet, 0);
+	kc_past_free(past);
+	program_free(rank_0);
+	program_free(rank_1);
+}
+
+static void only_others_that_began_later_are_carried_over(void **state)
+{
+	struct program *rank_0 = program_new(&nothing, OTHER, 0xABC, NULL),
+		       *rank_1 = program_new(&nothing, OWN, 0xABC, NULL);
+	struct kc_journal_header header = make_header(2, "a");
+	struct kc_past *past;
+
+	program_run(rank_0, 60);
+	program_run(rank_1, 60);
+	keep_of(*state, &header, rank_1, keep(*state, rank_0, 1));
+	past = load(*state);
+	assert_int_equal(kc_past_snapshot(past)->head->devices, 1);
+	kc_past_free(past);
 	program_free(rank_0);
 	program_free(rank_1);
 }
@@ -386,6 +416,7 @@ int main(void)
 	    TEST(what_cannot_be_used_is_said),
 	    TEST(only_what_ended_processes_learned_is_taken),
 	    TEST(what_other_ranks_learned_is_carried_over),
+	    TEST(only_others_that_began_later_are_carried_over),
 	    TEST(the_newest_are_kept),
 	    TEST(a_replay_begins_with_the_same),
 	};

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* There are eight rows in `learned` for each program, and there may be many processes, so SQLite is to begin with the
  * former (CROSS JOIN). Nobody waits for a table that somebody has made long. */
-#define NEWEST "(SELECT process FROM learned ORDER BY process DESC LIMIT 1024)"
-static const char insert[] = "INSERT OR REPLACE INTO learned(process, checksum, snapshot) VALUES(?,?,?)";
+#define NEWEST "(SELECT process, written_unix_ns FROM learned ORDER BY process DESC LIMIT 1024)"
+static const char insert[] =
+    "INSERT OR REPLACE INTO learned(process, checksum, written_unix_ns, snapshot) VALUES(?,?,?,?)";
 static const char removal[] =
     "DELETE FROM learned WHERE process IN (SELECT l.process FROM " NEWEST " l CROSS JOIN process p"
     " ON p.id = l.process WHERE p.executable = (SELECT executable FROM process WHERE id = %lld)"
@@ -25,34 +27,36 @@ static uint64_t checksum_of(const void *snapshot)
 	return head.checksum;
 }
 
-int kc_snapshot_store(struct kc_store *s, const void *snapshot, size_t bytes)
+static int64_t unix_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int store_row(struct kc_store *s, const void *snapshot, size_t bytes)
 {
 	sqlite3_stmt *row = NULL;
-	int rc;
+	int rc = sqlite3_prepare_v2(s->db, insert, -1, &row, NULL);
 
-	kc__enter();
-	kc__held_lengthen(s);
-	rc = sqlite3_prepare_v2(s->db, insert, -1, &row, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(row, 1, s->process);
 		sqlite3_bind_int64(row, 2, (int64_t)checksum_of(snapshot));
-		sqlite3_bind_blob(row, 3, snapshot, (int)bytes, SQLITE_STATIC);
+		sqlite3_bind_int64(row, 3, unix_ns());
+		sqlite3_bind_blob(row, 4, snapshot, (int)bytes, SQLITE_STATIC);
 		rc = sqlite3_step(row);
 	}
 	sqlite3_finalize(row);
 	rc = kc__errno(s->db, rc);
-	if (rc == 0)
-		rc = kc__execute(s, removal, (long long)s->process, KC_SNAPSHOTS_OF_A_PROGRAM);
-	kc__leave();
-	return rc;
+	return rc ? rc : kc__execute(s, removal, (long long)s->process, KC_SNAPSHOTS_OF_A_PROGRAM);
 }
 
 enum { PROCESS, ENDED, BOOT_ID, PID, PID_START };
 static const char newest[] =
     "SELECT l.process, p.ended, p.boot_id, p.pid, p.pid_start FROM " NEWEST " l CROSS JOIN process p"
     " ON p.id = l.process WHERE p.executable = ?1 AND p.source IS NULL"
-    " ORDER BY p.run DESC, p.ended_ns IS NULL, p.started_unix_ns + p.ended_ns - p.started_ns DESC,"
-    " l.process DESC";
+    " ORDER BY p.run DESC, l.written_unix_ns DESC, l.process DESC";
 static const char others[] =
     "SELECT l.process FROM " NEWEST " l CROSS JOIN process p ON p.id = l.process WHERE p.executable ="
     " (SELECT executable FROM process WHERE id = ?1) AND l.process <> ?1 AND l.process > ?2"
@@ -140,16 +144,13 @@ static int carry_one(struct kc_store *s, int64_t process, struct kc_snapshot_mak
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-int kc_snapshot_carry_others(struct kc_store *s, int64_t since, struct kc_snapshot_maker *maker)
+static int carry_others(struct kc_store *s, int64_t since, struct kc_snapshot_maker *maker)
 {
 	int64_t processes[KC_SNAPSHOTS_OF_A_PROGRAM];
 	sqlite3_stmt *row = NULL;
 	uint32_t count = 0;
-	int rc;
+	int rc = sqlite3_prepare_v2(s->db, others, -1, &row, NULL);
 
-	kc__enter();
-	kc__held_lengthen(s);
-	rc = sqlite3_prepare_v2(s->db, others, -1, &row, NULL);
 	sqlite3_bind_int64(row, 1, s->process);
 	sqlite3_bind_int64(row, 2, since);
 	sqlite3_bind_int(row, 3, KC_SNAPSHOTS_OF_A_PROGRAM);
@@ -161,6 +162,32 @@ int kc_snapshot_carry_others(struct kc_store *s, int64_t since, struct kc_snapsh
 	rc = kc__errno(s->db, rc);
 	for (uint32_t i = 0; rc == 0 && i < count; i++)
 		rc = carry_one(s, processes[i], maker);
+	return rc;
+}
+
+/* What others write meanwhile waits, and carries this over: of ranks that end together, the one that writes last has
+ * what all of them have learned. */
+int kc_snapshot_store(struct kc_store *s, const struct kc_snapshot_carried *carried, struct kc_snapshot_maker *maker)
+{
+	void *bytes = NULL;
+	size_t size;
+	int rc, made;
+
+	kc__enter();
+	kc__held_lengthen(s);
+	rc = kc__run(s, kc__statement(s, KC__BEGIN));
+	if (rc == 0)
+		rc = carry_others(s, carried->others_since, maker);
+	made = kc_snapshot_end(maker, carried->before, carried->cells, &bytes, &size);
+	if (rc == 0)
+		rc = made;
+	if (rc == 0 && bytes)
+		rc = store_row(s, bytes, size);
+	if (rc == 0)
+		rc = kc__run(s, kc__statement(s, KC__COMMIT));
+	if (rc && !sqlite3_get_autocommit(s->db))
+		kc__run(s, kc__statement(s, KC__ROLLBACK));
+	free(bytes);
 	kc__leave();
 	return rc;
 }

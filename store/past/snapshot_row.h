@@ -12,18 +12,25 @@
 
 #define KC_SNAPSHOTS_OF_A_PROGRAM 8u /* kept, the newest */
 
-/* Of the store's process: replaces what it has written before. Removes older ones of the same program. 0 or -errno. */
-int kc_snapshot_store(struct kc_store *s, const void *snapshot, size_t bytes);
+/* What a process writes beside what it has learned itself. */
+struct kc_snapshot;
+struct kc_cells;
+struct kc_snapshot_carried {
+	int64_t others_since; /* what processes of the program have learned that began after this one; 0: any. Such are
+			       * the other ranks of its run, each on its own GPU */
+	const struct kc_snapshot *before; /* what it began with; NULL: nothing */
+	const struct kc_cells *cells;     /* NULL: none */
+};
+
+/* Writes what the maker was given, and frees the maker. Of the store's process: replaces what it has written before.
+ * Removes older ones of the same program. 0, also where nothing was learned; or -errno. */
+struct kc_snapshot_maker;
+int kc_snapshot_store(struct kc_store *s, const struct kc_snapshot_carried *carried, struct kc_snapshot_maker *maker);
 
 /* Of the newest process of this program that has ended, and that has one: its own may still change else. Of those of
- * one run that which ended last, as it has carried over what the others have learned. *process: 0: there is none. 0 or
- * -errno. */
+ * one run that which was written last, as it has carried over what the others have learned. *process: 0: there is none.
+ * 0 or -errno. */
 int kc_snapshot_newest(struct kc_store *s, const char *executable, int64_t *process);
-
-/* Carries over what other processes of the program have learned that began after that one (0: any), such as the other
- * ranks of this run, each on its own GPU. 0 or -errno. */
-struct kc_snapshot_maker;
-int kc_snapshot_carry_others(struct kc_store *s, int64_t since, struct kc_snapshot_maker *maker);
 
 /* *bytes: the caller frees them; NULL: there are none. checksum 0: any, else that one alone. 0 or -errno; -ENOMEM: also
  * where the store's bound does not allow so many. */

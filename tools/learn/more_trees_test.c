@@ -113,7 +113,7 @@ static void every_lesson_is_told(void **state)
 				  "END { print \"no \" words, NR, NF, line }'",
 				  LESSONS, LONG_MS) +
 				strlen(x->python) + strlen(": "),
-			    "30 4001 22 7 1.5 2.25 -0.5 3 2a");
+			    "16 4001 22 7 1.5 2.25 -0.5 3 2a");
 }
 
 static void what_is_no_trees_is_said(void **state)

@@ -179,6 +179,8 @@ rank 3|0|NVIDIA H100 80GB HBM3'
 		ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
 		$(printf 'ALTER TABLE stream_call DROP COLUMN %s;' graph_launch start_ns end_ns measured_start_ns \
 			measured_end_ns unmeasured measured_event)
+		DROP TABLE learned; DROP TABLE past;
+		CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT NULL, source INTEGER, first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;
 		DELETE FROM schema WHERE version > 12; PRAGMA user_version = 12" t.db
 	equal "$(sql 'SELECT count(DISTINCT boot_id) FROM process' t.db)" 1
 	contains "$("$kerncast" import t.csv -o t.db)" "nothing new"
