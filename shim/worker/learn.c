@@ -144,17 +144,22 @@ void kc__learn_sizes(struct kc__kernel *kernel)
 	end_event();
 }
 
+static struct kc__variant *variant_of(const struct kc_launch *launch)
+{
+	return atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
+}
+
 /* Whose this launch is now: once the code is read, a launch made before belongs to the variant with its arguments.
- * Those of the first launch of a shape are known; later ones may have had others, where any matter. */
+ * Those of the first launch of a shape are known; later ones may have had others, where any matter. Successors are made
+ * before the event by which the formula is known: until then nothing is theirs. NULL: the launch could not be
+ * predicted. Within an event, or tables_lock is held. */
 static struct kc__variant *current_variant(const struct kc_launch *launch)
 {
-	struct kc__variant *variant =
-	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
-	struct kc__variant *successor;
+	struct kc__variant *variant = variant_of(launch), *successor;
 
-	if (!variant) /* the launch could not be predicted */
-		return NULL;
-	successor = kc__early_successor(variant);
+	if (!variant || !atomic_load_explicit(&variant->kernel->formula, memory_order_acquire))
+		return variant;
+	successor = variant->successor;
 	if (successor && (!successor->arguments || kc__early_is(variant, launch->predicted_at_ns)))
 		return successor;
 	return variant;
@@ -192,7 +197,7 @@ static void correct_timeline(struct kc__device *device, uint32_t stream_id, uint
 
 static void note_first(const struct kc_launch *launch)
 {
-	struct kc__variant *made = atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
+	struct kc__variant *made = variant_of(launch);
 
 	if (!made || !made->awaits_first)
 		return;
@@ -203,36 +208,38 @@ static void note_first(const struct kc_launch *launch)
 void kc__learn_measured(struct kc_launch *launch)
 {
 	struct kc__device *device = &kc__shim.devices[launch->device];
-	struct kc__variant *variant = current_variant(launch);
 	struct kc_engine_launch kept = engine_launch(launch);
+	struct kc__variant *variant;
 	int64_t low_ns, high_ns;
 	uint64_t number;
 
 	note_first(launch);
-	kc_engine_interval(&kept, &low_ns, &high_ns);
-	if (variant)
-		kc__windows_measured(variant, measured_ns(launch) >= low_ns && measured_ns(launch) <= high_ns);
 	number = begin_event();
+	variant = current_variant(launch);
 	correct_timeline(device, launch->stream, launch->ticket, launch->measured_start_ns, launch->measured_end_ns);
 	if (variant)
 		kc_engine_measured(&kc__shim.engine, &variant->engine, &kept, measured_ns(launch));
 	launch->order.measured_after = (uint32_t)(number - launch->order.known);
 	end_event();
+	kc_engine_interval(&kept, &low_ns, &high_ns);
+	if (variant)
+		kc__windows_measured(variant, measured_ns(launch) >= low_ns && measured_ns(launch) <= high_ns);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
 {
-	const struct kc__variant *variant = current_variant(launch);
+	const struct kc__variant *variant;
 
+	pthread_mutex_lock(&kc__shim.tables_lock);
+	variant = current_variant(launch);
+	pthread_mutex_unlock(&kc__shim.tables_lock);
 	return variant ? kc_engine_load(&variant->engine, launch->solo_ns) : (struct kc_load){{0}};
 }
 
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 {
-	struct kc__variant *first =
-	    atomic_load_explicit(&kc__shim.variant_by_id[launch->variant], memory_order_acquire);
+	struct kc__variant *first = variant_of(launch), *variant;
 	struct kc_engine_launch kept = engine_launch(launch);
-	struct kc__variant *variant = current_variant(launch);
 	/* The first launch of a variant also counts as a size, once its code is read. */
 	bool is_early = first && first->early, is_size;
 	uint64_t number;
@@ -246,6 +253,7 @@ void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 	number = begin_event();
 	if (is_size)
 		kc__early_teach(first);
+	variant = current_variant(launch);
 	if (variant)
 		kc_engine_decided(&kc__shim.engine, &variant->engine, &kept, launch->overlap, met, measured_ns(launch));
 	launch->order.decided_after = (uint32_t)(number - launch->order.known - launch->order.measured_after);

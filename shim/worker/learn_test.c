@@ -288,6 +288,27 @@ static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, in
 	kc__learn_decided(&launch, &(const struct kc_load){{0}});
 }
 
+/* The event by which the formula is known comes after successors are made: what is measured in between, a replay learns
+ * of the launch as it was made. */
+static void until_the_formula_is_known_nothing_is_a_successors(void **state)
+{
+	struct kc__variant *variant = launched(4, 1);
+	struct kc__formula *formula = read_code();
+	const struct kc__early *prepared;
+
+	(void)state;
+	kc__early_made(variant, 2000);
+	prepared = kc__early_prepare(&kernel, formula);
+	assert_non_null(variant->successor);
+	learn_alone(variant, 2000, 7000);
+	assert_int_equal(atomic_load(&variant->successor->engine.learned.measured), 0);
+	assert_int_equal(atomic_load(&variant->engine.learned.measured), 1);
+	kc__learn_formula(&kernel, formula, prepared);
+	assert_int_equal(atomic_load(&variant->successor->engine.learned.measured), 1);
+	learn_alone(variant, 2000, 7000);
+	assert_int_equal(atomic_load(&variant->successor->engine.learned.measured), 2);
+}
+
 /* The second launch of the shape may have been of any size. */
 static void launches_made_before_the_code_was_read_teach_no_size_but_the_first(void **state)
 {
@@ -371,6 +392,7 @@ int main(void)
 	    TEST(a_successor_is_read_once_it_is_complete),
 	    TEST(sizes_are_learned_in_the_order_of_the_predictions),
 	    TEST(what_was_not_launched_has_nothing_to_hand_on),
+	    TEST(until_the_formula_is_known_nothing_is_a_successors),
 	    TEST(launches_made_before_the_code_was_read_teach_no_size_but_the_first),
 	    TEST(no_device_predicts_while_an_event_is_taken_in),
 	    TEST(a_destroyed_streams_launches_correct_its_own_lane),
