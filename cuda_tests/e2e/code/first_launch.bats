@@ -68,7 +68,11 @@ by_device() { # the very first launch, before which nobody has asked for code
 # By the first launch the reader has nothing more to do, and sleeps.
 @test "code that no launch waits for is read all the same, and before the program ends" {
 	module 3 30000 >module.ptx
-	runs 0 "$first" module.ptx 3 2000 again
+	local try
+	for try in 1 2 3; do # on a busy machine the launch may come late, and the code be read by then
+		runs 0 "$first" module.ptx 3 2000 again
+		[[ $(sql "SELECT model FROM launch ORDER BY sequence LIMIT 1") != bsp-device ]] || break
+	done
 	by_device
 	equal "$(sql "SELECT count(*) FROM engine_event WHERE kind = 'formula' AND number <= (SELECT max(known_events) FROM launch)")" \
 		3 "kernels read before they were launched again"
