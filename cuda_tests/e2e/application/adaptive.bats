@@ -64,8 +64,8 @@ as_replayed() { # DB
 }
 
 @test "the report does not call unmeasured time idle" {
-	steady adaptive kerncast.db 2000 2000 200
-	within "$(report '$.ledger.unmeasured')" 100 1900 "unmeasured"
+	steady adaptive kerncast.db 2000 6000 200
+	within "$(report '$.ledger.unmeasured')" 100 5900 "unmeasured"
 	equal "$(report '$.activity')" "" "activity"
 	contains "$("$kerncast" report kerncast.db)" "GPU time is not shown: with --measure=adaptive"
 }
