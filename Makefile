@@ -70,7 +70,7 @@ $(BUILD)/commit.h: ;
 $(BUILD)/tools/help/about.o: $(BUILD)/commit.h
 
 # --- sources: of a folder and of the rooms in it. The audit library (shim/audit) is a program of its own.
-rooms   = $(filter-out shim/audit/%,$(foreach depth,* */* */*/*,$(wildcard $(1)/$(depth)$(2))))
+rooms   = $(filter-out shim/audit/%,$(foreach depth,* */* */*/* */*/*/*,$(wildcard $(1)/$(depth)$(2))))
 sources = $(filter-out %_test.c %_bench.c %_fuzz.c,$(call rooms,$(1),.c))
 obj     = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 PREDICTOR_SRC := $(call sources,predictor)
@@ -83,11 +83,12 @@ TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(fold
 BENCH_SRC     := $(foreach folder,predictor store shim,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_fuzz.c))
 
-# Rooms and files of predictor and store that run inside applications, without the room AFTER. Everything else of them
+# Rooms and files of predictor and store that run inside applications, without those in AFTER. Everything else of them
 # runs afterwards, and is in an archive that libkerncast.so is not linked from.
-INSIDE    := $(addprefix predictor/,engine graph learned code concurrency device experience math prior solo papers/bsp papers/leftover papers/roofline) \
+INSIDE    := $(addprefix predictor/,engine engine_entries graph learned code concurrency device experience math prior solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal past)
-AFTER     := store/database/upkeep/%
+AFTER     := store/database/upkeep/% store/journal/journal_file.c predictor/code/text/% predictor/code/machine/cubin.c \
+  predictor/math/dense_fit.c predictor/concurrency/together.c predictor/solo/resources/shares.c
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
 
 PREDICTOR := $(BUILD)/libpredictor.a
@@ -119,9 +120,19 @@ $(BUILD)/%.o: %.S $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
+# The numbers that a launch is worked out with lie next to each other, not among those of all files: the caches that it
+# meets are empty. For gcc, which knows how.
+ifneq ($(filter gcc% %-gcc,$(notdir $(firstword $(CC)))),)
+$(patsubst %,$(BUILD)/predictor/%.o,experience/outlook $(addprefix concurrency/,block_scheduler contention timeline)): \
+  CFLAGS += -fno-merge-constants
+endif
+
 # What the command prints goes through print.h, whichever file prints it.
 $(call obj,$(TOOLS_SRC)): CPPFLAGS += -include tools/output/print.h
 $(call obj,$(TOOLS_SRC)): tools/output/print.h
+
+# Tests compare numbers as it says.
+$(BUILD)/%_test $(BUILD)/%_test.o: private CPPFLAGS += -include predictor/math/number_testing.h
 
 # What the pages of reports bring along (tools/report/html), and what trains trees (tools/learn).
 $(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js tools/learn/*.py)
@@ -169,6 +180,8 @@ $(TESTS): $(BUILD)/%: $(BUILD)/%.o $(ARCHIVES)
 	$(CC) -o $@ $< $(call test_archive,$@) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) \
 	  $(ZLIB_LIBS) -lcmocka \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
+# Memory ends where the test says.
+$(BUILD)/store/query/renumbered_test: LDFLAGS += -Wl,--wrap=kc_intern
 
 -include cuda_tests/simcuda/simcuda.mk
 -include cuda_tests/matrix/matrix.mk
@@ -225,7 +238,7 @@ bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/lag $(BUILD)/noop_p
 
 demo-programs: all $(filter-out %-shared,$(DEMOS)) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
 
-run-programs: demo-programs $(DEMOS) $(BUILD)/lag $(DOOR_PROGRAMS)
+run-programs: demo-programs $(DEMOS) $(BUILD)/lag $(DOOR_PROGRAMS) $(EXPLAIN)/shared.ptx
 
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
@@ -333,7 +346,7 @@ CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --
   --suppressions-list=scripts/lists/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
 lint: ## cppcheck, shellcheck, format, hooks against CUDA's headers
 	@scripts/setup --all
-	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks && echo "nothing found"
+	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks lint-mutants && echo "nothing found"
 lint-c:
 	$(CPPCHECK) -j$(shell nproc) predictor store shim tools cuda_tests
 lint-shell:
@@ -343,6 +356,8 @@ lint-bats:
 	shellcheck -x -s bats -S warning -e SC2154,SC2034 $(call tracked,'*.bats' '*.bash')
 lint-hooks: $(BUILD)/libkerncast.so
 	scripts/check-hooks --complete $< $(CUDA)
+lint-mutants:
+	scripts/mutants --fit
 FORMATTED    := '*.c' '*.cc' '*.h' '*.cu' '*.cuh'
 format-check:
 	clang-format --dry-run -Werror $(call tracked,$(FORMATTED))
@@ -356,4 +371,4 @@ COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
-  lint-c lint-shell lint-bats lint-hooks format-check format install uninstall wheel deb tarball help clean
+  lint-c lint-shell lint-bats lint-hooks lint-mutants format-check format install uninstall wheel deb tarball help clean

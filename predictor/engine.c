@@ -1,4 +1,4 @@
-#include "predictor/engine.h"
+#include "predictor/engine_counters.h"
 
 #include "predictor/concurrency/overlap.h"
 
@@ -21,180 +21,6 @@ static void unlock(const struct kc_engine *engine)
 {
 	if (engine->driver.unlock)
 		engine->driver.unlock(engine->driver.arg);
-}
-
-static uint32_t count_of(const _Atomic uint32_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-/* The learner alone counts. */
-static void add_one(_Atomic uint32_t *counter)
-{
-	atomic_store_explicit(counter, count_of(counter) + 1, memory_order_release);
-}
-
-/* What predictions on the device rest on has changed, all of it. */
-static void add_lesson(struct kc_engine_device *device)
-{
-	add_one(&device->lessons);
-}
-
-/* Entries */
-
-static void believe(struct kc_learned *learned, uint32_t state)
-{
-	learned->last = kc_lambda_belief(&learned->lambda, state);
-	kc_published_write(&learned->published, &learned->last);
-}
-
-static void learned_init(struct kc_learned *learned, struct kc_lambda *parent)
-{
-	static const struct kc_belief none = {0};
-
-	kc_lambda_init(&learned->lambda, parent);
-	learned->last = none;
-	kc_published_write(&learned->published, &none);
-}
-
-/* What was believed in an earlier run is believed from the first launch on. */
-static void recall_level(struct kc_learned *learned, struct kc_lambda *parent)
-{
-	const struct kc_belief *last = &learned->last;
-
-	learned->lambda.parent = parent;
-	learned->published = (struct kc_published){0};
-	learned->last =
-	    last->count ? kc_belief_of(last->log_lambda, last->half_width, last->count, 0) : (struct kc_belief){0};
-	kc_published_write(&learned->published, &learned->last);
-}
-
-static struct kc_cells *cells_of(const struct kc_engine *engine)
-{
-	return kc_lacks(engine->without, KC_LAYER_CONTEXTS) ? NULL : engine->cells;
-}
-
-void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_device *device,
-			   const struct kc_device *info)
-{
-	*device = (struct kc_engine_device){.info = info};
-	for (int unit = 0; unit < KC_UNITS; unit++)
-		learned_init(&device->learned.levels[unit], NULL);
-	kc_contention_init(&device->learned.contention, NULL);
-	kc_device_experience_init(&device->learned.experience, cells_of(engine));
-	kc_rivals_init(&device->learned.rivals);
-}
-
-void kc_engine_recall_device(const struct kc_engine *engine, struct kc_engine_device *device,
-			     const struct kc_device_learned *from)
-{
-	device->learned = *from;
-	for (int unit = 0; unit < KC_UNITS; unit++)
-		recall_level(&device->learned.levels[unit], NULL);
-	device->learned.contention.parent = NULL;
-	device->learned.experience.cells = cells_of(engine);
-	device->learned.experience.standing.parent = NULL;
-	add_lesson(device);
-}
-
-void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device, const char *name)
-{
-	kernel->device = device;
-	kc_kernel_experience_init(&kernel->learned.experience, &device->learned.experience);
-	kc_scaling_init(&kernel->learned.scaling);
-	kernel->by_arguments = NULL;
-	kc_name_read(&kernel->name, name);
-}
-
-void kc_engine_recall_kernel(struct kc_engine_kernel *kernel, const struct kc_kernel_learned *from)
-{
-	kernel->learned = *from;
-	kernel->learned.experience.standing.parent = &kernel->device->learned.experience.standing;
-	if (from->scaling.count)
-		add_one(&kernel->scalings);
-}
-
-static void begin_key(struct kc_engine_key *key)
-{
-	for (int unit = 0; unit < KC_UNITS; unit++)
-		learned_init(&key->learned.levels[unit], &key->kernel->device->learned.levels[unit].lambda);
-}
-
-void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel)
-{
-	key->kernel = kernel;
-	begin_key(key);
-}
-
-void kc_engine_recall_key(struct kc_engine_key *key, const struct kc_key_learned *from)
-{
-	key->learned = *from;
-	for (int unit = 0; unit < KC_UNITS; unit++)
-		recall_level(&key->learned.levels[unit], &key->kernel->device->learned.levels[unit].lambda);
-	if (from->sizes.count)
-		add_one(&key->sizes_generation);
-}
-
-static void begin_variant(struct kc_engine_variant *variant)
-{
-	variant->asked.request.device = NULL;
-	learned_init(&variant->learned.level, &variant->key->learned.levels[variant->work.counted].lambda);
-	kc_contention_init(&variant->learned.contention, &variant->kernel->device->learned.contention);
-}
-
-static void ask_prior(struct kc_engine_variant *variant, const struct kc_shape *dims)
-{
-	const struct kc_engine_kernel *kernel = variant->kernel;
-
-	variant->prior_log_ns = kc_prior_log_ns(kernel->device->info, &variant->work, dims, &kernel->name);
-	if (kc_prior_knows(&kernel->name) && variant->work.registers) /* 0: a trace that does not tell them */
-		variant->scale.log_guess_ns = logf((float)KC_PRIOR_LEAST_NS + expf(variant->prior_log_ns));
-	/* What is learned of sizes is of guesses without more trees, and may be read where there are others. */
-	if (kernel->device->more)
-		variant->prior_log_ns +=
-		    kc_prior_more(kernel->device->more, kernel->device->info, &variant->work, dims, &kernel->name);
-}
-
-int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,
-			   const struct kc_resources *resources, const struct kc_shape *dims, uint32_t blocks_per_sm)
-{
-	int rc;
-
-	variant->kernel = key->kernel;
-	variant->key = key;
-	variant->shape = shape;
-	rc = kc_work_init(&variant->work, key->kernel->device->info, resources, dims, blocks_per_sm);
-	variant->scale = kc_scaling_size(&variant->work, dims);
-	variant->numbers.count = 0;
-	if (!rc)
-		ask_prior(variant, dims);
-	begin_variant(variant);
-	return rc;
-}
-
-int kc_engine_variant_count(struct kc_engine_variant *variant, const struct kc_counts *counts)
-{
-	int rc = kc_work_count(&variant->work, variant->kernel->device->info, counts, &variant->size);
-
-	if (rc)
-		return rc;
-	begin_variant(variant);
-	return 0;
-}
-
-size_t kc_engine_variant_given(struct kc_engine_variant *variant, const char *arguments)
-{
-	if (variant->work.counted)
-		return 0;
-	kc_arguments_read(&variant->numbers, arguments);
-	return variant->numbers.count && !variant->kernel->by_arguments ? sizeof(*variant->kernel->by_arguments) : 0;
-}
-
-void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name name)
-{
-	variant->name = name;
-	if (variant->work.counted) /* which says more than what launches with other arguments took */
-		variant->name.shape = 0;
 }
 
 /* Publishing: when a belief has changed enough to matter to a prediction */
@@ -233,63 +59,7 @@ static void publish_variant(struct kc_engine *engine, struct kc_engine_variant *
 	publication.variant = variant;
 	publication.model = KC_MODEL_BSP_SHAPE;
 	if (publish(engine, &variant->learned.level, &publication))
-		add_one(&variant->news);
-}
-
-void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
-		     const struct kc_work *from_work, int related)
-{
-	if (related)
-		kc_lambda_start_from_related(&learned->lambda, work, from, from_work);
-	else
-		kc_lambda_copy(&learned->lambda, work, from, from_work);
-	believe(learned, 0);
-}
-
-static int is_in_units_of(const struct kc_work *work, const struct kc_work *other)
-{
-	return work->counted == other->counted && !(work->unit_ns < other->unit_ns) &&
-	       !(work->unit_ns > other->unit_ns);
-}
-
-void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc_variant_learned *from,
-			      const struct kc_work *from_work)
-{
-	struct kc_lambda *parent = &variant->key->learned.levels[variant->work.counted].lambda;
-
-	variant->learned = *from;
-	variant->learned.contention.parent = &variant->kernel->device->learned.contention;
-	variant->learned.level.lambda.parent = parent;
-	kc_lambda_copy(&variant->learned.level.lambda, &variant->work, &from->level.lambda, from_work);
-	recall_level(&variant->learned.level, parent);
-	if (variant->learned.level.lambda.count && !is_in_units_of(&variant->work, from_work))
-		believe(&variant->learned.level, 0);
-	if (variant->work.counted && !from_work->counted && count_of(&variant->learned.solos))
-		kc_engine_learn_known(variant);
-}
-
-void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes)
-{
-	if (!sizes->count)
-		return;
-	kernel->learned.scaling = *sizes;
-	add_one(&kernel->scalings);
-	add_lesson(kernel->device);
-}
-
-void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before)
-{
-	struct kc_belief belief;
-
-	variant->learned.contention = before->learned.contention;
-	atomic_store(&variant->learned.solos, atomic_load(&before->learned.solos));
-	atomic_store(&variant->learned.measured, atomic_load(&before->learned.measured));
-	add_lesson(variant->kernel->device);
-	if (!before->learned.level.lambda.count)
-		return;
-	kc_lambda_copy(&variant->learned.level.lambda, &variant->work, &before->learned.level.lambda, &before->work);
-	kc_published_read(&before->learned.level.published, &belief);
-	believe(&variant->learned.level, belief.state);
+		kc__add_one(&variant->news);
 }
 
 /* Predicting */
@@ -391,7 +161,7 @@ static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant
 	kc_published_read(&variant->learned.level.published, &own);
 	if (own.count && !kc_lacks(engine->without, KC_LAYER_LAMBDA))
 		return kc_forecast_solo(&variant->work, &own, NULL, NULL);
-	if (!kc_lacks(engine->without, KC_LAYER_SIZES) && !count_of(&variant->learned.measured) &&
+	if (!kc_lacks(engine->without, KC_LAYER_SIZES) && !kc__count_of(&variant->learned.measured) &&
 	    by_sizes(engine, variant, held, &solo))
 		return solo;
 	if (!variant->work.counted &&
@@ -403,10 +173,9 @@ static struct kc_solo solo_of(struct kc_engine *engine, struct kc_engine_variant
 /* Where the work is counted, launches with other arguments are another size. */
 enum kc_novelty kc_engine_novelty(const struct kc_engine_variant *variant)
 {
-	const _Atomic uint32_t *measured =
-	    variant->work.counted ? &variant->learned.measured : &variant->shape->measured;
+	const _Atomic uint32_t *measured = variant->work.counted ? &variant->learned.measured : variant->shape_measured;
 
-	return kc_novelty(count_of(measured), count_of(&variant->kernel->learned.measured));
+	return kc_novelty(kc__count_of(measured), kc__count_of(&variant->kernel->learned.measured));
 }
 
 static struct kc_outlook outlook_of(const struct kc_engine_variant *variant)
@@ -443,16 +212,16 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 	prospect->belief = kc_published_number(&variant->learned.level.published);
 	prospect->solo = solo_of(engine, variant, 0);
 	prospect->load = kc_outlook_load(&prospect->launch, prospect->solo.ns);
-	prospect->alone = count_of(&variant->learned.solos) != 0;
+	prospect->alone = kc__count_of(&variant->learned.solos) != 0;
 	prospect->device = &variant->kernel->device->learned.experience;
 	prospect->kernel = &variant->kernel->learned.experience;
 	prospect->range = &variant->learned.range;
 	prospect->outstanding = &variant->outstanding;
-	prospect->measured = count_of(&variant->learned.measured);
+	prospect->measured = kc__count_of(&variant->learned.measured);
 	prospect->known = kc_engine_known(engine);
 	prospect->answers = answers;
 	prospect->repeated = NULL;
-	prospect->news = count_of(&variant->news);
+	prospect->news = kc__count_of(&variant->news);
 	if (engine->without)
 		switch_off(engine->without, &prospect->launch);
 }
@@ -460,11 +229,9 @@ void kc_engine_ask(struct kc_engine *engine, struct kc_engine_variant *variant, 
 /* Its own λ, once there is one, is all that the time alone rests on. */
 static int is_current(const struct kc_prediction_request *said, const struct kc_engine_variant *variant)
 {
-	if (!said->device)
-		return 0;
 	if (said->solo.model == KC_MODEL_BSP_SHAPE)
 		return said->belief == kc_published_number(&variant->learned.level.published);
-	return said->lessons == count_of(&variant->kernel->device->lessons);
+	return said->lessons == kc__count_of(&variant->kernel->device->lessons);
 }
 
 /* Where launches were placed says nothing once more is known. */
@@ -486,21 +253,41 @@ struct kc_prediction_request *kc_engine_keep(struct kc_engine_variant *variant,
 	return &asked->request;
 }
 
+/* Of the request's device, which is not NULL. */
+static uint32_t lessons_of(const struct kc_prediction_request *request)
+{
+	const char *experience = (const char *)request->device;
+	const struct kc_engine_device *device =
+	    (const void *)(experience - offsetof(struct kc_engine_device, learned.experience));
+
+	return kc__count_of(&device->lessons);
+}
+
+/* Something was learned on the device since the request was made or used. 0: it has to be asked again. */
+static int refresh(struct kc_engine_asked *asked, const struct kc_engine_variant *variant)
+{
+	struct kc_prediction_request *request = &asked->request;
+
+	if (!is_current(request, variant))
+		return 0;
+	if (request->novelty != KC_REPEATED)
+		request->novelty = kc_engine_novelty(variant);
+	request->alone = kc__count_of(&variant->learned.solos) != 0;
+	request->measured = kc__count_of(&variant->learned.measured);
+	request->news = kc__count_of(&variant->news);
+	begin_placing(asked, lessons_of(request));
+	return 1;
+}
+
 __attribute__((hot)) struct kc_prediction_request *kc_engine_asked(const struct kc_engine *engine,
 								   struct kc_engine_variant *variant)
 {
 	struct kc_engine_asked *asked = &variant->asked;
 	struct kc_prediction_request *request = &asked->request;
 
-	if (!is_current(request, variant))
+	if (!request->device || (asked->placed != lessons_of(request) && !refresh(asked, variant)))
 		return NULL;
-	if (request->novelty != KC_REPEATED)
-		request->novelty = kc_engine_novelty(variant);
-	request->alone = count_of(&variant->learned.solos) != 0;
-	request->measured = count_of(&variant->learned.measured);
-	request->news = count_of(&variant->news);
 	request->known = kc_engine_known(engine);
-	begin_placing(asked, count_of(&variant->kernel->device->lessons));
 	return request;
 }
 
@@ -535,15 +322,15 @@ __attribute__((hot)) void kc_engine_predict(const struct kc_prediction_request *
 /* Not those of earlier runs. */
 static void count_answered(struct kc_outstanding *outstanding)
 {
-	if (count_of(&outstanding->measured) != count_of(&outstanding->launched))
-		add_one(&outstanding->measured);
+	if (kc__count_of(&outstanding->measured) != kc__count_of(&outstanding->launched))
+		kc__add_one(&outstanding->measured);
 }
 
 static void count_measured(struct kc_engine_variant *variant, int in_graph)
 {
-	add_one(&variant->learned.measured);
-	add_one(&variant->shape->measured);
-	add_one(&variant->kernel->learned.measured);
+	kc__add_one(&variant->learned.measured);
+	kc__add_one(variant->shape_measured);
+	kc__add_one(&variant->kernel->learned.measured);
 	if (!in_graph)
 		count_answered(&variant->outstanding);
 }
@@ -587,7 +374,7 @@ static void learn_arguments(struct kc_engine *engine, const struct kc_engine_var
 {
 	struct kc_solo law;
 
-	if (!has_numbers(variant) || count_of(&variant->learned.measured))
+	if (!has_numbers(variant) || kc__count_of(&variant->learned.measured))
 		return;
 	predict_by_law(engine, variant, &law);
 	kc_arguments_learn(variant->kernel->by_arguments, &variant->numbers, &variant->scale, &law, measured_ns,
@@ -618,13 +405,13 @@ void kc_engine_measured(struct kc_engine *engine, struct kc_engine_variant *vari
 	kc_engine_interval(launch, &outcome.low_ns, &outcome.high_ns);
 	begin_lesson(engine, variant, outcome.novelty, measured_ns);
 	kc_outlook_measured(&outcome);
-	if (kc_outlook_changes_estimates(&outcome, count_of(&variant->learned.measured)))
-		add_one(&variant->news);
+	if (kc_outlook_changes_estimates(&outcome, kc__count_of(&variant->learned.measured)))
+		kc__add_one(&variant->news);
 	learn_arguments(engine, variant, measured_ns);
 	kc_scaling_learn(&kernel->learned.scaling, &variant->scale, measured_ns);
-	add_one(&kernel->scalings);
+	kc__add_one(&kernel->scalings);
 	count_measured(variant, launch->in_graph);
-	add_lesson(kernel->device);
+	kc__add_lesson(kernel->device);
 }
 
 /* The lock is held. */
@@ -632,8 +419,8 @@ static void learn_size(struct kc_engine_key *key, const struct kc_work *work, co
 		       int64_t measured_ns)
 {
 	kc_sizes_learn(&key->learned.sizes, size, work->launch_ns, measured_ns);
-	add_one(&key->sizes_generation);
-	add_lesson(key->kernel->device);
+	kc__add_one(&key->sizes_generation);
+	kc__add_lesson(key->kernel->device);
 }
 
 void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *variant,
@@ -648,7 +435,7 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	    .met = *met,
 	    .slowdown = (double)launch->slowdown,
 	    .overlapped = overlap != KC_OVERLAP_NONE,
-	    .solos = count_of(&variant->learned.solos),
+	    .solos = kc__count_of(&variant->learned.solos),
 	    .measured_ns = measured_ns,
 	};
 
@@ -660,9 +447,9 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 	if (!lesson.overlapped && variant->work.counted)
 		learn_size(variant->key, &variant->work, &variant->size, measured_ns);
 	if (!lesson.overlapped)
-		add_one(&variant->learned.solos);
+		kc__add_one(&variant->learned.solos);
 	publish_variant(engine, variant);
-	add_lesson(variant->kernel->device);
+	kc__add_lesson(variant->kernel->device);
 }
 
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
@@ -673,7 +460,7 @@ void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, c
 	learn_size(key, work, size, measured_ns);
 	kc_lambda_learn(&key->learned.levels[work->counted].lambda, work, measured_ns, 0, 1);
 	publish_parents(engine, key, work->counted, &publication);
-	add_lesson(key->kernel->device);
+	kc__add_lesson(key->kernel->device);
 }
 
 void kc_engine_learn_known(struct kc_engine_variant *variant)

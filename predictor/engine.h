@@ -5,11 +5,9 @@
  *
  *   kc_engine_device    a device: λ, contention, contexts, copy rates
  *    └ kc_engine_kernel   a kernel on it
- *       ├ kc_engine_key      the kernel with one block shape and dynamic shared
- *       │                    memory: the level of λ below the device's
- *       └ kc_engine_shape    a launch shape: how often it was measured, whatever
- *          │                 its arguments
- *          └ kc_engine_variant  the launch shape with the arguments that matter:
+ *       └ kc_engine_key      the kernel with one block shape and dynamic shared
+ *          │                 memory: the level of λ below the device's
+ *          └ kc_engine_variant  a launch shape with the arguments that matter:
  *                               what a launch is predicted from
  *   kc_engine_launch    what is kept of one launch from its prediction until it
  *                       is known what it ran beside
@@ -88,10 +86,10 @@ struct kc_variant_learned {
 };
 
 struct kc_engine_device {
+	_Atomic uint32_t lessons; /* changes with all that is learned on it */
 	const struct kc_device *info;
 	struct kc_device_learned learned;
 	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
-	_Atomic uint32_t lessons;          /* changes with all that is learned on it */
 };
 
 struct kc_engine_kernel {
@@ -108,10 +106,6 @@ struct kc_engine_key {
 	_Atomic uint32_t sizes_generation; /* changes whenever learned.sizes does */
 };
 
-struct kc_engine_shape {
-	_Atomic uint32_t measured; /* launches, whatever their arguments */
-};
-
 /* What was asked last of a variant and where its launches were placed: those that are repeated begin from it. Of
  * predicting threads: the driver serialises them. */
 struct kc_engine_asked {
@@ -123,7 +117,7 @@ struct kc_engine_asked {
 struct kc_engine_variant {
 	struct kc_engine_kernel *kernel;
 	struct kc_engine_key *key;
-	struct kc_engine_shape *shape;
+	_Atomic uint32_t *shape_measured; /* launches of the shape, whatever their arguments: the driver's */
 	struct kc_variant_learned learned;
 	_Atomic uint32_t news;             /* kc_prediction_request.news */
 	struct kc_outstanding outstanding; /* these and the next: all that most launches need */
@@ -161,14 +155,14 @@ struct kc_engine_driver {
 };
 
 struct kc_engine {
+	/* Events taken in: whatever arrives after a launch and may be used by later predictions. The same events and
+	 * launches in the same order give the same predictions again. First, as every launch reads it. */
+	_Atomic uint64_t events;
 	struct kc_engine_driver driver;
 	struct kc_cells
 	    *cells;       /* durations by context, of all devices; the driver's. NULL: contexts are not told apart */
 	uint32_t states;  /* beliefs published so far */
 	uint32_t without; /* a bit for each enum kc_layer that is switched off, from the start; 0 but in research */
-	/* Events taken in: whatever arrives after a launch and may be used by later predictions. The same events and
-	 * launches in the same order give the same predictions again. */
-	_Atomic uint64_t events;
 	struct kc_scaling_space space; /* under the lock */
 };
 
@@ -215,8 +209,9 @@ void kc_engine_device_init(const struct kc_engine *engine, struct kc_engine_devi
 void kc_engine_kernel_init(struct kc_engine_kernel *kernel, struct kc_engine_device *device, const char *name);
 void kc_engine_key_init(struct kc_engine_key *key, struct kc_engine_kernel *kernel);
 /* blocks_per_sm as for kc_work_init(), whose result it returns. */
-int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key, struct kc_engine_shape *shape,
-			   const struct kc_resources *resources, const struct kc_shape *dims, uint32_t blocks_per_sm);
+int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key,
+			   _Atomic uint32_t *shape_measured, const struct kc_resources *resources,
+			   const struct kc_shape *dims, uint32_t blocks_per_sm);
 /* What its launches are called. */
 void kc_engine_variant_name(struct kc_engine_variant *variant, struct kc_name name);
 /* What the kernel's code does in such a launch. Before anything of the variant is learned. 0 or -ENODATA (counted.h).
@@ -232,8 +227,8 @@ size_t kc_engine_variant_given(struct kc_engine_variant *variant, const char *ar
  * kc_lambda_start_from_related). work, from_work: NULL where both are in the same units. */
 void kc_engine_adopt(struct kc_learned *learned, const struct kc_work *work, const struct kc_lambda *from,
 		     const struct kc_work *from_work, int related);
-/* Everything that was learned of the same entry in an earlier run. The entry is new; by_arguments is recalled by the
- * driver itself. from_work: the units of the variant's λ there. */
+/* Everything that was learned of the same entry in an earlier run. The entry is new; by_arguments is recalled by
+ * whoever asks kc_engine_variant_given(). from_work: the units of the variant's λ there. */
 void kc_engine_recall_device(const struct kc_engine *engine, struct kc_engine_device *device,
 			     const struct kc_device_learned *from);
 void kc_engine_recall_kernel(struct kc_engine_kernel *kernel, const struct kc_kernel_learned *from);
@@ -242,7 +237,8 @@ void kc_engine_recall_variant(struct kc_engine_variant *variant, const struct kc
 			      const struct kc_work *from_work);
 /* Sizes of the kernel that were measured elsewhere. It has learned nothing yet. */
 void kc_engine_adopt_sizes(struct kc_engine_kernel *kernel, const struct kc_scaling *sizes);
-/* The same launches as before, now told apart by their arguments. variant has learned nothing yet. */
+/* The same launches as before, now told apart by their arguments. Where earlier runs taught the variant, it stays as
+ * it is. */
 void kc_engine_succeed(struct kc_engine_variant *variant, struct kc_engine_variant *before);
 
 /* By how often its launch shape, or the variant where its work is counted, and its kernel were measured. */
@@ -284,6 +280,20 @@ void kc_engine_decided(struct kc_engine *engine, struct kc_engine_variant *varia
 /* A launch of another variant of the same key ran alone for measured_ns, and the code now tells its work. */
 void kc_engine_learn_size(struct kc_engine *engine, struct kc_engine_key *key, const struct kc_work *work,
 			  const struct kc_curve_point *size, int64_t measured_ns);
+/* A launch of a variant that was made before its kernel's code had been read: the time that it took alone teaches a
+ * size as soon as the code tells its work. */
+struct kc_engine_early {
+	int64_t measured_ns; /* 0: not known, or learned from */
+	int counted;         /* 1: the next two say what the code does in it */
+	struct kc_work work;
+	struct kc_curve_point size;
+};
+/* Returns early->counted: whether it can teach. */
+int kc_engine_early_count(struct kc_engine_early *early, const struct kc_engine_variant *variant,
+			  const struct kc_counts *counts);
+/* Once, and only what is counted. */
+void kc_engine_early_teach(struct kc_engine *engine, const struct kc_engine_variant *variant,
+			   struct kc_engine_early *early);
 /* What is believed of the variant, whose work is counted, serves as a measured size. */
 void kc_engine_learn_known(struct kc_engine_variant *variant);
 

@@ -29,7 +29,7 @@ struct bench {
 	struct kc_engine_device device;
 	struct kc_engine_kernel kernels[KERNELS_MAX];
 	struct kc_engine_key keys[KERNELS_MAX];
-	struct kc_engine_shape shapes[SHAPES_MAX];
+	_Atomic uint32_t shapes[SHAPES_MAX];
 	struct kc_engine_variant variants[SHAPES_MAX];
 	struct kc_timeline *timeline;
 	struct kc_history history;
@@ -70,7 +70,7 @@ static void begin(struct bench *b, uint32_t shapes)
 	for (uint32_t i = 0; i < shapes; i++) {
 		struct kc_shape dims = {.grid = {8 * (i + 1), 1, 1}, .block = {128, 1, 1}};
 
-		b->shapes[i] = (struct kc_engine_shape){0};
+		b->shapes[i] = 0;
 		b->variants[i] = (struct kc_engine_variant){0};
 		kc_engine_variant_init(&b->variants[i], &b->keys[i / 4], &b->shapes[i], &resources, &dims, 0);
 		kc_engine_variant_name(&b->variants[i], (struct kc_name){i + 1, i + 1});

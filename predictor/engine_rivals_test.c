@@ -22,7 +22,7 @@ struct world {
 	struct kc_engine_device device;
 	struct kc_engine_kernel kernels[KERNELS];
 	struct kc_engine_key keys[KERNELS];
-	struct kc_engine_shape shapes[KERNELS];
+	_Atomic uint32_t shapes[KERNELS];
 	struct kc_engine_variant variants[KERNELS];
 };
 

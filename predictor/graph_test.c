@@ -24,7 +24,7 @@ struct world {
 	struct kc_engine_device device;
 	struct kc_engine_kernel kernels[VARIANTS];
 	struct kc_engine_key keys[VARIANTS];
-	struct kc_engine_shape shapes[VARIANTS];
+	_Atomic uint32_t shapes[VARIANTS];
 	struct kc_engine_variant variants[VARIANTS];
 	struct kc_timeline *timeline;
 	struct kc_history history;
@@ -174,13 +174,16 @@ static void later_launches_come_after_the_kernels(void **state)
 	const struct kc_engine_stage stage = {w->timeline, &w->history, NULL};
 	struct kc_history by_hand = w->history;
 	struct kc_placement placement;
+	struct kc_history_view after, after_by_hand;
 	struct kc_graph_whole whole;
 
 	predict(w, p, &whole);
 	kc_graph_place(&whole, &stage, 1, 10 * MS, &placement);
 	for (uint32_t i = 0; i < 3; i++)
 		kc_history_add(&by_hand, i == 1 ? 101 : 100, 1, placement.end_ns);
-	assert_int_equal(kc_history_key(&w->history, 7), kc_history_key(&by_hand, 7));
+	kc_history_look(&w->history, 7, 1, 10 * MS, &after);
+	kc_history_look(&by_hand, 7, 1, 10 * MS, &after_by_hand);
+	assert_int_equal(after.key, after_by_hand.key);
 }
 
 static void what_delays_a_launch_stretches_its_kernels(void **state)

@@ -12,6 +12,12 @@
 #define WORK_MAX 1e24 /* cycles, bytes */
 #define SUM_MAX 1e12  /* of squares and products of logarithms */
 #define RATE_MAX (UINT64_C(1) << 50)
+/* Of candidates, and of slowdowns by cell: inverse powers of the least errors, which are added to or replace smaller
+ * ones (standing.c: 0.003^-12; contention.c: 0.01^-3); a twentieth more for what is rounded. The least trust is that of
+ * ERROR_MAX. */
+#define LEAST_TRUST 0.9e-36
+#define LARGEST_TRUST 2e30
+#define LARGEST_CERTAINTY 1.05e6f
 #define WORD_FLOATS 2u /* in a word that is published as a whole */
 
 static int within(double value, double least, double most)
@@ -63,14 +69,28 @@ static int is_level(const struct kc_learned *level)
 /* Logarithms, and weights that are inverse powers of errors: those may be large. */
 static int is_contention(const struct kc_contention *c)
 {
-	const float largest = 1e36f;
 	float sensitivities[2 * WORD_FLOATS];
 
 	memcpy(sensitivities, c->law, sizeof(sensitivities));
-	return words_within(c->cells, KC_CONTENTION_CELLS, -(float)LOG_MAX, largest) &&
+	return words_within(c->cells, KC_CONTENTION_CELLS, -(float)LOG_MAX, LARGEST_CERTAINTY) &&
 	       floats_within(sensitivities, KC_LOAD_TERMS, -FACTOR_MAX, FACTOR_MAX) &&
 	       floats_within(c->errors, KC_CONTENTION_CELLS, 0, ERROR_MAX) &&
 	       floats_within(&c->log_solo, 1, -(float)LOG_MAX, (float)LOG_MAX);
+}
+
+/* 0: the parent's. */
+static int are_weights(uint64_t word)
+{
+	int all = 1;
+
+	for (uint32_t i = 0; word && i < KC_CANDIDATES; i++) {
+		uint32_t bits = (uint32_t)(word >> 16 * i) << 16;
+		float weight;
+
+		memcpy(&weight, &bits, sizeof(weight));
+		all &= within((double)weight, LEAST_TRUST, LARGEST_TRUST);
+	}
+	return all;
 }
 
 static int is_standing(const struct kc_standing *standing)
@@ -80,14 +100,7 @@ static int is_standing(const struct kc_standing *standing)
 	for (uint32_t e = 0; e < KC_EVIDENCES; e++) {
 		const struct kc_trust *trust = &standing->with[e];
 
-		all &= floats_within(trust->error, KC_CANDIDATES, 0, ERROR_MAX);
-		for (uint32_t i = 0; i < KC_CANDIDATES_MAX; i++) {
-			uint32_t bits = (uint32_t)(trust->weights >> 16 * i) << 16;
-			float weight;
-
-			memcpy(&weight, &bits, sizeof(weight));
-			all &= within((double)weight, 0, 3e38);
-		}
+		all &= floats_within(trust->error, KC_CANDIDATES, 0, ERROR_MAX) & are_weights(trust->weights);
 	}
 	return all;
 }

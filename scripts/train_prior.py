@@ -1,14 +1,16 @@
 """Trains the prior's trees and writes them as C tables; scripts/train-prior calls it.
 
-usage: train_prior.py DATA ROOT [--check]
+usage: train_prior.py DATA ROOT [--check | --judge]
 """
 import collections
 import csv
 import gzip
 import math
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import lightgbm
 import numpy
@@ -184,15 +186,77 @@ def samples_text(model, rows, words):
                    " ".join(word for word in words if word in row.words) + "\n" for row, value in zip(chosen, told))
 
 
-def main(data, root, check):
-    rows = rows_of(data, root)
+def trained_files(rows, root):
+    """By path: the text of each file that is written of trees trained on these rows."""
     words = vocabulary(rows)
     model = train(rows, words)
     tables = Tables(model)
     folder = root + "/predictor/prior/"
-    texts = {folder + "prior_sizes.h": sizes_text(tables, words), folder + "prior_table.c": table_text(tables, words),
-             folder + "prior_nodes.c": nodes_text(tables),
-             root + "/cuda_tests/prior/samples.tsv": samples_text(model, rows, words)}
+    return {folder + "prior_sizes.h": sizes_text(tables, words), folder + "prior_table.c": table_text(tables, words),
+            folder + "prior_nodes.c": nodes_text(tables),
+            root + "/cuda_tests/prior/samples.tsv": samples_text(model, rows, words)}
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def first_guesses(kerncast, path, delay):
+    """(predicted, measured) ns of kernels that were not measured yet, once for each launch shape."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([kerncast, "import", path, "-o", folder + "/db"], check=True, stdout=subprocess.DEVNULL)
+        told = subprocess.run([kerncast, "replay", "--csv", "--delay", delay, "--exclude", "[nN][cC][cC][lL]",
+                               folder + "/db"], check=True, capture_output=True, encoding="utf-8").stdout
+    seen = set()
+    for row in csv.DictReader(told.splitlines()):
+        shape = row["process"], row["kernel"], row["shape"]
+        if (row["novelty"] != "first_seen" or not row["measured_end_ns"] or row["unpredictable"] or
+                row["excluded"] == "1" or shape in seen):
+            continue
+        seen.add(shape)
+        yield tuple(max(int(row[end]) - int(row[start]), 1) for start, end in (
+            ("start_ns", "end_ns"), ("measured_start_ns", "measured_end_ns")))
+
+
+def figures(guesses):
+    """Median and mean error and share within a factor of 2, in percent; predicted time over the measured one."""
+    predicted, measured = numpy.array(guesses, dtype=numpy.float64).T
+    errors = 100 * abs(predicted - measured) / measured
+    near = (predicted <= 2 * measured) & (measured <= 2 * predicted)
+    return numpy.array([numpy.median(errors), errors.mean(), 100 * near.mean(), predicted.sum() / measured.sum()])
+
+
+def told(of_delays, counts):
+    """Fields of a line: for each delay how many guesses, and their figures."""
+    return [field for (median, mean, near, total), count in zip(of_delays, counts)
+            for field in (count, f"{median:.1f}", f"{mean:.1f}", f"{near:.1f}", f"{total:.2f}")]
+
+
+def judge(data, root):
+    """Prints how well each program is predicted by trees that have not seen it."""
+    rows, paths = rows_of(data, root), traces(data)
+    programs = sorted({program_of(path) for path in paths})
+    line = "{:<20}" + 2 * " | {:>6} {:>7} {:>7} {:>9} {:>6}"
+    print(line.format("program left out", *2 * ["n", "median", "mean", "within 2", "sum"]))
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree = folder + "/tree"
+        shutil.copytree(root, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", "prior-environment"))
+        for program in programs:
+            for path, text in trained_files([row for row in rows if row.program != program], tree).items():
+                write(path, text)
+            subprocess.run(["make", "-s", "-C", tree, "build/kerncast"], check=True, stdout=subprocess.DEVNULL)
+            guesses = [[guess for path in paths if program_of(path) == program
+                        for guess in first_guesses(tree + "/build/kerncast", path, delay)] for delay in ("0", "10ms")]
+            found.append([figures(of_delay) for of_delay in guesses])
+            print(line.format(program, *told(found[-1], [len(of_delay) for of_delay in guesses])), flush=True)
+    print(line.format("mean", *told(numpy.mean(found, axis=0), ["", ""])))
+
+
+def main(data, root, check):
+    rows = rows_of(data, root)
+    texts = trained_files(rows, root)
     changed = []
     for path, text in texts.items():
         try:
@@ -203,12 +267,14 @@ def main(data, root, check):
         if not same:
             changed.append(os.path.relpath(path, root))
             if not check:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-    print(f"{len(rows)} launch shapes, {len(tables.trees)} trees; " +
+                write(path, text)
+    print(f"{len(rows)} launch shapes, {TREES} trees; " +
           (f"{'would change' if check else 'written'}: {', '.join(changed)}" if changed else "nothing changes"))
     return bool(changed) and check
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], "--check" in sys.argv[3:]))
+    if "--judge" in sys.argv[3:]:
+        judge(sys.argv[1], sys.argv[2])
+    else:
+        sys.exit(main(sys.argv[1], sys.argv[2], "--check" in sys.argv[3:]))

@@ -104,6 +104,8 @@ void kc__identify(struct kc_journal_header *header, const struct kc_options *opt
 		snprintf(header->run_token, sizeof(header->run_token), "%s", options->run);
 	else
 		run_token(header->run_token, sizeof(header->run_token));
+	snprintf(header->run_command, sizeof(header->run_command), "%s", options->command);
+	kc_job_read(&header->job);
 	snprintf(header->measure, sizeof(header->measure), "%s", measure_name(options->measure));
 	snprintf(header->database, sizeof(header->database), "%s", options->db);
 	n = readlink("/proc/self/exe", header->executable, sizeof(header->executable) - 1);

@@ -10,6 +10,7 @@
 #include "shim/code/foresee.h"
 #include "shim/code/reader.h"
 #include "shim/worker/ending.h"
+#include "shim/worker/gpu_state.h"
 #include "shim/worker/selection.h"
 #include "shim/entry/real.h"
 #include "shim/entry/lookup.h"
@@ -152,6 +153,7 @@ static void at_exit(void)
 		stage = atomic_load(&kc__shim.stage);
 		if (stage != KC__PAUSED)
 			atomic_store(&kc__shim.stage, KC__EXITING);
+		kc__gpu_state_end();
 		finish(KC__COLLECT);
 		atomic_store(&kc__shim.stage, stage);
 	}
@@ -189,6 +191,7 @@ static void forget_parent(void)
 	kc__caches_forget();
 	kc__cupti_forget();
 	kc__worker_forget();
+	kc__gpu_state_forget();
 	kc__ending_forget();
 	kc__files_forget();
 	kc__say_forget();
@@ -228,8 +231,20 @@ static void keep_from_children(void)
 {
 	if (sysconf(_SC_PAGESIZE) == KC__PAGE_BYTES)
 		madvise(kc__shim.page, sizeof(kc__shim.page), MADV_WIPEONFORK);
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(kc__gpu_state_fork_begins, kc__gpu_state_fork_ends, in_child);
 	atomic_store(&kc__shim.ours, 1);
+}
+
+/* --ranks names others. It is asked when CUDA is first used: what a launcher starts may start others, or tell itself
+ * its rank, after the library was loaded. */
+static bool is_another_rank(void)
+{
+	struct kc_job job;
+
+	if (!kc__shim.options.ranks[0])
+		return false;
+	kc_job_read_rank(&job);
+	return job.known & KC_JOB_RANK && !kc_ranks_have(kc__shim.options.ranks, job.rank);
 }
 
 __attribute__((constructor)) static void at_load(void)
@@ -529,6 +544,8 @@ static void try_start(void)
 	life.started = true;
 	if (is_run_by_another_version())
 		error = -EPROTO;
+	else if (is_another_rank())
+		error = -ECANCELED;
 	else if (error)
 		say_outcome("devices", error);
 	else if (!kc__memory_is_left())

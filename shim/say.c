@@ -84,9 +84,7 @@ bool kc__say_unwritten(uint32_t code, struct kc_slot *slot)
 
 static bool can_be_written(int fd, struct stat *st)
 {
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(fd, st) == 0;
+	return fstat(fd, st) == 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
 void kc__say_remember(void)

@@ -34,6 +34,7 @@
 #include "store/database/store.h"
 #include "store/journal/journal.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -71,9 +72,9 @@ struct kc__device {
 	struct kc_timeline *timeline;
 	int64_t seen_ns; /* the host time of what the timeline was last told */
 	struct kc_estimate_cache *answers;
-	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
-	struct kc_engine_device engine;
+	struct kc_engine_device engine; /* begins with what every launch reads */
 	struct kc_history history;
+	uint64_t lanes[KC__LANES_MAX / 64]; /* of the timeline, in use; tables_lock */
 };
 
 struct kc__code;    /* loaded_code.h */
@@ -106,8 +107,14 @@ struct kc__parameters {
 
 struct kc__kernel {
 	uint64_t key[4]; /* name hash, resources hash, device, code */
+	/* What every launch reads is in the first cache line. */
+	uint32_t id;                         /* dictionary */
+	uint32_t every;                      /* 0: every launch is asked for; else one in so many, or KC__NEVER */
+	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
+	struct kc__variant *_Atomic latest;  /* of its launches: most are like the one before */
+	_Atomic uint32_t variants;           /* launch shapes told apart by arguments */
+	_Atomic uint32_t made;               /* launches, where every is not 0 */
 	const char *name;
-	uint32_t id; /* dictionary */
 	struct kc__device *device;
 	struct kc_resources resources;
 	struct kc__code *code; /* NULL: its load was not seen */
@@ -115,21 +122,16 @@ struct kc__kernel {
 	struct kc__kernel *next_met;    /* of the code's; tables_lock */
 	struct kc__kernel *next_wanted; /* these two: tables_lock, or the reader of what it took from the list */
 	bool is_wanted;
-	_Atomic bool is_met;                 /* its code is wanted, or was */
-	struct kc__formula *_Atomic formula; /* NULL: not read (yet), or it cannot be */
+	_Atomic bool is_met; /* its code is wanted, or was */
 	_Atomic uint32_t reading_done;
 	_Atomic uint32_t awaited;      /* launches that wait for that */
 	_Atomic int64_t wait_until_ns; /* 0: none has waited */
-	uint32_t every;                /* 0: every launch is asked for; else one in so many, or KC__NEVER */
-	_Atomic uint32_t made;         /* launches, where every is not 0 */
 	struct kc_engine_kernel engine;
-	struct kc__early *early;            /* launches looked up before, the newest first; tables_lock */
-	struct kc__early *early_made;       /* those predicted, the newest first; the device's lock */
-	_Atomic uint32_t variants;          /* launch shapes told apart by arguments */
-	struct kc__variant *_Atomic latest; /* of its launches: most are like the one before */
-	/* worker/windows.h: of all its launch shapes that are known well */
-	_Atomic bool has_changed;
-	struct kc__familiar familiar; /* worker */
+	struct kc__early *early;      /* launches looked up before, the newest first; tables_lock */
+	struct kc__early *early_made; /* those predicted, the newest first; the device's lock */
+	/* Of all its launch shapes that are known well; worker/windows.c */
+	struct kc__drift drift;
+	uint64_t measured_ns;
 };
 
 /* A driver handle on a device */
@@ -151,20 +153,22 @@ struct kc__key {
 /* All launches of a key with the same grid. */
 struct kc__shape {
 	uint64_t key[4];
-	struct kc_engine_shape engine;
+	_Atomic uint32_t measured; /* kc_engine_variant.shape_measured */
 };
 
 /* All launches of a shape with the same values of the arguments that matter. */
 struct kc__variant {
 	uint64_t key[5];
+	/* What every launch reads is in the first cache line, and in the engine's part. */
+	struct kc__early *early; /* first launch, made before the code was read */
+	uint32_t id;             /* place in variants[] */
+	uint32_t arguments;      /* dictionary; 0: not known, or none matters */
+	uint16_t blocks_per_sm;
+	uint8_t unpredictable; /* enum kc_unpredictable */
 	struct kc__kernel *kernel;
-	uint32_t id;            /* place in variants[] */
-	uint32_t unpredictable; /* enum kc_unpredictable */
-	uint32_t arguments;     /* dictionary; 0: not known, or none matters */
 	struct kc_shape dims;
 	uint64_t launch_name; /* kc_launch_name(), with its arguments */
 	struct kc_engine_variant engine;
-	struct kc__early *early;       /* first launch, made before the code was read */
 	struct kc__variant *successor; /* the same launch, told by its arguments; tables_lock */
 	bool awaits_first; /* none of its launches was measured, in earlier runs neither. Worker, once made */
 	/* worker/windows.h */
@@ -281,7 +285,8 @@ struct kc__state {
 	_Atomic uint64_t not_known_well_ns;
 	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
-	pthread_mutex_t learning; /* while an event is taken in; before tables_lock and a device's lock */
+	/* While an event is taken in; before tables_lock and a device's lock, never while the driver is called */
+	pthread_mutex_t learning;
 	struct kc__table kernels, keys, shapes, variants, handles, graphs, codes;
 	struct kc__event *events; /* events.c */
 	struct kc__limit events_full;
@@ -306,28 +311,38 @@ struct kc__state {
 extern struct kc__state kc__shim;
 
 struct kc__thread {
-	int depth;             /* > 0: inside a call that is being recorded */
-	uint32_t correlation;  /* set by CUPTI's callback during the call */
-	uint32_t before;       /* the same of the last call that had one */
+	/* What every launch needs is in the first cache line. */
+	int depth __attribute__((aligned(KC__LINE_BYTES))); /* > 0: inside a call that is being recorded */
+	uint32_t correlation;                               /* set by CUPTI's callback during the call */
+	uint32_t before;                                    /* the same of the last call that had one */
 	uint32_t enclosing;    /* likewise, of the runtime call around that call; 0: none */
 	uint32_t runtime_call; /* of the runtime call that this thread is in now */
 	uint32_t id;           /* Linux thread id */
+	uint32_t call_site;    /* of the runtime call this thread is in; 0: none, or not known */
+	bool reached_driver;   /* that call has met a driver hook */
+	int *error;            /* where its errno is; NULL: not asked yet */
+	uint64_t recorded;     /* launches and transfers made so far, the kernels of graphs one by one */
 	CUcontext context;     /* cache: context -> device */
 	uint32_t context_generation;
 	struct kc__device *device;
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
-	uint64_t recorded;         /* launches and transfers made so far, the kernels of graphs one by one */
 	struct kc__launch_rate rate;
 	size_t graph_kernels; /* of the graph whose launch this thread is in */
-	uint32_t call_site;   /* of the runtime call this thread is in; 0: none, or not known */
 	bool in_runtime;
-	bool reached_driver; /* that call has met a driver hook */
-	bool in_init;        /* inside the application's cuInit, which came by our hook */
-	bool in_dlsym;       /* these two: dlsym.c */
+	bool in_init;  /* inside the application's cuInit, which came by our hook */
+	bool in_dlsym; /* these two: dlsym.c */
 	bool probes_dlsym;
 	bool own_files; /* its descriptor table and file-system state are ours (files.c) */
 };
 extern __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's errno, without a call of the C library at each launch. */
+static inline int *kc__errno(struct kc__thread *t)
+{
+	if (__builtin_expect(!t->error, 0))
+		t->error = &errno;
+	return t->error;
+}
 
 /* identify.c */
 /* All but the folder. Opens files. */

@@ -1,5 +1,6 @@
 #include "command.h"
 #include "tools/help/examples.h"
+#include "tools/input/mistyped.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,11 +18,11 @@
 const struct kc_command *kc_command_at(unsigned i)
 {
 	static const struct kc_command *const commands[] = {
-	    &kc_command_run,    &kc_command_report,     &kc_command_diff,      &kc_command_slow,
-	    &kc_command_doctor, &kc_command_devices,    &kc_command_recover,   &kc_command_prune,
-	    &kc_command_learn,  &kc_command_export,     &kc_command_predict,   &kc_command_slowdown,
-	    &kc_command_import, &kc_command_replay,     &kc_command_calibrate, &kc_command_explain,
-	    &kc_command_basis,  &kc_command_experiment,
+	    &kc_command_run,       &kc_command_report,   &kc_command_diff,    &kc_command_slow,
+	    &kc_command_pairs,     &kc_command_doctor,   &kc_command_devices, &kc_command_recover,
+	    &kc_command_prune,     &kc_command_merge,    &kc_command_learn,   &kc_command_export,
+	    &kc_command_predict,   &kc_command_slowdown, &kc_command_import,  &kc_command_replay,
+	    &kc_command_calibrate, &kc_command_explain,  &kc_command_basis,   &kc_command_experiment,
 	};
 
 	return i < sizeof(commands) / sizeof(*commands) ? commands[i] : NULL;
@@ -73,6 +74,7 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 {
 	static const struct argp help = {.options = kc_help_options, .parser = parse_help};
 	const struct argp_child children[] = {{&help, 0, NULL, -1}, {0}};
+	const struct argp_option *const lists[] = {command->options, kc_help_options, NULL};
 	const struct kc_example *example = kc_example_of(command->name);
 	char name[64], doc[1024];
 	FILE *plain = stderr, *shown = kc_print_stream(plain);
@@ -92,6 +94,8 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	argv[0] = name;
 	parsed = command;
 	argp_err_exit_status = KC_EXIT_USAGE;
+	if (kc_mistyped_option(argc, argv, lists, command->argument_ends_options))
+		exit(KC_EXIT_USAGE);
 	stderr = shown ? shown : plain; /* the C library quotes the command line in its errors */
 	argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
 	stderr = plain;
@@ -100,9 +104,19 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	argv[0] = NULL; /* name is local */
 }
 
+static void (*at_end)(void);
+
+void kc_command_at_end(void (*end)(void))
+{
+	at_end = end;
+	atexit(end);
+}
+
 /* Ends the process as other programs end when the reader of their output is gone: silently, by the signal. */
 static void end_by_sigpipe(void)
 {
+	if (at_end)
+		at_end();
 	signal(SIGPIPE, SIG_DFL);
 	raise(SIGPIPE);
 	_exit(SHELL_SIGNAL_BASE + SIGPIPE); /* it is blocked */

@@ -25,6 +25,7 @@ struct kc_command {
 	const struct argp_option *options;
 	const char *manual;                                           /* mdoc: what it does, after its synopsis */
 	char *(*help_filter)(int key, const char *text, void *input); /* as in argp, or NULL */
+	int argument_ends_options;                                    /* what follows belongs to another program */
 	int (*run)(int argc, char **argv, const struct kc_command *self);
 };
 
@@ -32,9 +33,11 @@ extern const struct kc_command kc_command_run;
 extern const struct kc_command kc_command_report;
 extern const struct kc_command kc_command_diff;
 extern const struct kc_command kc_command_slow;
+extern const struct kc_command kc_command_pairs;
 extern const struct kc_command kc_command_doctor;
 extern const struct kc_command kc_command_devices;
 extern const struct kc_command kc_command_recover;
+extern const struct kc_command kc_command_merge;
 extern const struct kc_command kc_command_prune;
 extern const struct kc_command kc_command_learn;
 extern const struct kc_command kc_command_export;
@@ -83,6 +86,10 @@ int kc_completion_print(const char *shell);
  * command finishes its work and then ends by SIGPIPE, as other programs do.
  * Children inherit the disposition of SIGPIPE that kerncast was started with. */
 void kc_output_guard(void);
+
+/* Calls end when the command exits, and before it ends because the reader of its output is gone. Once in a command. */
+void kc_command_at_end(void (*end)(void));
+
 /* To be called when all is printed: 0, or KC_EXIT_FAILED after a message. Does not return where the reader is gone. */
 int kc_output_finish(void);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static struct kc_fuzz_database sound;
-static struct kc_fuzz_path database, baseline;
+static struct kc_fuzz_path database, baseline, unchanged, merged;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -17,7 +17,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	database = kc_fuzz_path("k.db");
 	baseline = kc_fuzz_path("baseline");
+	unchanged = kc_fuzz_path("unchanged.db");
+	merged = kc_fuzz_path("merged.db");
 	kc_fuzz_sound_database(database.text, &sound);
+	kc_fuzz_changed_database(unchanged.text, &sound, &(struct kc_fuzz_input){NULL, 0});
 	return 0;
 }
 
@@ -54,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_diff, {"diff", "--baseline", baseline.text, database.text}},
 	    {&kc_command_slow, {"slow", database.text, "--kernel=k|s", "--until=1s", "--top=1"}},
 	    {&kc_command_slow, {"slow", database.text, "--old=none", "--over=0", "--floor=0", "--json"}},
+	    {&kc_command_pairs, {"pairs", database.text, "--kernel=k|s", "--top=26"}},
+	    {&kc_command_pairs, {"pairs", database.text, "--json"}},
 	    {&kc_command_diff, {"diff", database.text, "--exclude=q", "--stream=1,2", "--since=1us", "--sort=time"}},
 	    {&kc_command_report, {"report", database.text, "--kernel=k|s", "--process=1", "--until=1s", "--top=1"}},
 	    {&kc_command_replay, {"replay", database.text}},
@@ -65,6 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_export, {"export", database.text, "--run=all", "--chrome", "--kernel=k|s", "--since=1ns"}},
 	    {&kc_command_devices, {"devices", database.text}},
 	    {&kc_command_prune, {"prune", database.text, "--keep", "1"}},
+	    {&kc_command_merge, {"merge", database.text, "-o", merged.text}},
+	    {&kc_command_merge, {"merge", unchanged.text, "-o", database.text}},
 	};
 	struct kc_fuzz_input input = {bytes, length};
 	const size_t count = sizeof(lines) / sizeof(lines[0]);
@@ -72,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 	kc_fuzz_changed_database(database.text, &sound, &input);
 	unlink(baseline.text);
+	unlink(merged.text);
 	if (line < count)
 		kc_fuzz_command(lines[line].command, lines[line].arguments);
 	else

@@ -25,52 +25,67 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return kc_common_option(state->input, key, arg, state);
 }
 
-static void add_row(struct kc_table *table, const char *alias, const char *from, const struct kc_device *d)
+/* "-": not known. unit: how many of the value make one of the column. */
+static void put(char *text, size_t size, uint64_t value, double unit)
 {
-	char cc[24] = "-", clock[KC_FORMAT_BYTES] = "-", bandwidth[KC_FORMAT_BYTES] = "-", sms[KC_FORMAT_BYTES],
-	     memory[KC_FORMAT_BYTES], shared[KC_FORMAT_BYTES];
+	if (value)
+		snprintf(text, size, "%.0f", (double)value / unit);
+	else
+		snprintf(text, size, "-");
+}
+
+/* GPUs of less than 1 GiB do not exist any more, but files may tell of them. */
+static void put_gib(char *text, size_t size, uint64_t bytes)
+{
+	double gib = (double)bytes / (1u << 30);
+
+	if (bytes && gib < 10)
+		snprintf(text, size, "%.1f", gib);
+	else
+		put(text, size, bytes, 1u << 30);
+}
+
+static void add_row(struct kc_table *table, const char *alias, const struct kc_device *d)
+{
+	char cc[24] = "-", sms[16], clock[16], bandwidth[32], memory[32], shared[32];
 
 	if (d->cc_major)
 		snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
-	if (d->clock_khz)
-		snprintf(clock, sizeof(clock), "%u MHz", d->clock_khz / 1000);
-	if (d->memory_bytes_per_s)
-		snprintf(bandwidth, sizeof(bandwidth), "%.0f GB/s", (double)d->memory_bytes_per_s / 1e9);
-	kc_table_row(table, (const char *const[]){
-				d->name, alias, from, cc, d->sm_count ? kc_format_count(d->sm_count, sms) : "-", clock,
-				bandwidth, d->memory_bytes ? kc_format_bytes(d->memory_bytes, memory) : "-",
-				d->shared_per_sm_bytes ? kc_format_bytes(d->shared_per_sm_bytes, shared) : "-"});
+	put(sms, sizeof(sms), d->sm_count, 1);
+	put(clock, sizeof(clock), d->clock_khz, 1000);
+	put(bandwidth, sizeof(bandwidth), d->memory_bytes_per_s, 1e9);
+	put_gib(memory, sizeof(memory), d->memory_bytes);
+	put(shared, sizeof(shared), d->shared_per_sm_bytes, 1024);
+	kc_table_row(table, (const char *const[]){d->name, alias, cc, sms, clock, bandwidth, memory, shared});
 }
 
 /* predictor/prior/README.md has the figures. */
 static const char prior_card[] =
-    "\nFirst guesses of kernels that were never measured and whose code is not known were learned from\n"
-    "PyTorch programs on V100, A100, P100 and RTX 2080 Ti. Of other recorded programs, half of the first\n"
-    "launches were predicted at least 42 % too long or too short, on H100 and B200 34 %. Long matrix\n"
-    "products and attention come out too short. Kernels that are not of PyTorch, Triton, cuBLAS, cuDNN or\n"
-    "CUTLASS have a guess by the device's speed alone. GPUs older than Pascal and Jetsons were not among\n"
-    "those that the guesses were tried on.";
+    "First guesses of kernels that were never measured and whose code is not known were learned from PyTorch "
+    "programs on V100, A100, P100 and RTX 2080 Ti. Of other recorded programs, half of the first launches were "
+    "predicted at least 42 % too long or too short, on H100 and B200 34 %. Long matrix products and attention come out "
+    "too short. Kernels that are not of PyTorch, Triton, cuBLAS, cuDNN or CUTLASS have a guess by the device's speed "
+    "alone. GPUs older than Pascal and Jetsons were not among those that the guesses were tried on.";
 
 static int print_table(const struct kc_device_row *rows, size_t count)
 {
 	static const struct kc_column columns[] = {
-	    {"device", KC_LEFT, 1},     {"--device", KC_LEFT, 0},
-	    {"from", KC_LEFT, 0},       {"cc", KC_RIGHT, 0},
-	    {"SMs", KC_RIGHT, 0},       {"clock", KC_RIGHT, 0},
-	    {"memory", KC_RIGHT, 0},    {"size", KC_RIGHT, 0},
-	    {"shared/SM", KC_RIGHT, 0}, {0},
+	    {"device", KC_LEFT, 1}, {"--device", KC_LEFT, 0}, {"cc", KC_RIGHT, 0},
+	    {"SMs", KC_RIGHT, 0},   {"MHz", KC_RIGHT, 0},     {"GB/s", KC_RIGHT, 0},
+	    {"GiB", KC_RIGHT, 0},   {"KiB/SM", KC_RIGHT, 0},  {0},
 	};
 	const struct kc_device *builtin;
 	struct kc_table table;
 
 	kc_table_init(&table, columns);
 	for (size_t i = 0; i < count; i++)
-		add_row(&table, "", "recorded", &rows[i].device);
+		add_row(&table, "(recorded)", &rows[i].device);
 	for (unsigned i = 0; (builtin = kc_device_builtin_at(i)); i++)
-		add_row(&table, kc_device_builtin_alias(i), "built in", builtin);
+		add_row(&table, kc_device_builtin_alias(i), builtin);
 	if (kc_table_finish(&table, 0))
 		return KC_EXIT_FAILED;
-	puts(prior_card);
+	putchar('\n');
+	kc_print_wrapped(prior_card, 0);
 	return kc_output_finish();
 }
 
@@ -131,7 +146,7 @@ static int print_json(const struct kc_device_row *rows, size_t count)
 
 static int devices_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct kc_common_options asked = {0};
+	struct kc_common_options asked = {.may_be_several = 1};
 	struct kc_device_row *rows = NULL;
 	struct kc_store *store = NULL;
 	char path[PATH_MAX];
@@ -140,7 +155,7 @@ static int devices_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &asked);
-	kc_database_path(asked.database, path, sizeof(path));
+	kc_database_path(kc_common_database(&asked), path, sizeof(path));
 	if (asked.database || access(path, F_OK) == 0) { /* without a database, only built-in devices are listed */
 		store = kc_database_read(path);
 		if (!store)
@@ -160,11 +175,11 @@ const struct kc_command kc_command_devices = {
     .group = KC_GROUP_TUNE,
     .name = "devices",
     .summary = "lists known devices, recorded and built-in",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = devices_main,
     .manual =
-	"Lists the devices recorded in the database, if there is one, and the built-in ones, with the short names\n"
+	"Lists the devices recorded in the databases, if there are any, and the built-in ones, with the short names\n"
 	"that the option\n"
 	".Fl -device\n"
 	"of other commands takes.\n"

@@ -10,9 +10,11 @@
 #include "store/query/renumbered.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXIT_SLOWER 3
 #define ORDERS "lost|time|count"
@@ -21,17 +23,21 @@ enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_FAIL, KEY_MD };
 
 struct request {
 	struct kc_compare_options options;
-	const char *databases[2]; /* OLD, NEW; one: both */
-	const char *old, *new, *baseline;
+	struct kc_databases given;               /* OLD, NEW; one: both; before --old and --new name any */
+	struct kc_databases databases[KC_SIDES]; /* that these name */
+	struct kc_databases *named;              /* of the option before; NULL: there was none */
+	const char *old, *new, *baseline;        /* old, new: runs */
 	int fail, markdown;
 };
 
 static const struct argp_option options[] = {
-    {"old", KEY_OLD, "N[,N...]", 0,
+    {"old", KEY_OLD, "N[,N...]|DB...", 0,
      "runs of OLD (default: of another database its latest; of the same one up to five earlier runs of the same "
-     "command line, or the run before NEW)",
+     "command line, or the run before NEW); or its databases, such as those of several hosts: all up to the next "
+     "option "
+     "are shown as one",
      0},
-    {"new", KEY_NEW, "N", 0, "run of NEW (default: the latest)", 0},
+    {"new", KEY_NEW, "N|DB...", 0, "run of NEW (default: the latest), or its databases", 0},
     {"baseline", KEY_BASELINE, "FILE", 0,
      "compare with this file in place of OLD; where there is none yet, and without --fail, --json and --md, write it "
      "from NEW",
@@ -46,13 +52,40 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static void check(const struct request *request, struct argp_state *state)
+/* Those that stand before --old and --new, or alone, are of the side that is not named: of both, one of each. */
+static error_t place_given(struct request *request, struct argp_state *state)
 {
+	struct kc_databases *given = &request->given, *old = request->databases + KC_OLD,
+			    *new = request->databases + KC_NEW;
+	int neither = !old->count && !new->count, of_old = new->count > 0;
+
+	if (neither && given->count > KC_SIDES)
+		argp_error(state, "expected two databases, got a third (%s); several of a side follow --old or --new",
+			   given->at[KC_SIDES]);
+	if (old->count && new->count && given->count)
+		argp_error(state, "%s is neither of --old nor of --new", given->at[0]);
+	if (old->count && !new->count && !given->count && !request->baseline)
+		argp_error(state, "the databases of NEW are missing: --new DB...");
+	for (size_t i = 0; i < given->count; i++) {
+		int is_old = neither ? i + 1 < given->count : of_old;
+		error_t rc = kc_databases_add(is_old ? old : new, given->at[i]);
+
+		if (rc)
+			return rc;
+	}
+	free(given->at);
+	return 0;
+}
+
+static error_t check(struct request *request, struct argp_state *state)
+{
+	error_t rc = place_given(request, state);
+
 	if (request->options.common.json && request->markdown)
 		argp_error(state, "--json and --md exclude each other");
 	if (request->baseline && (!*request->baseline || !strcmp(request->baseline, "-")))
 		argp_error(state, "--baseline takes the name of a file");
-	if (request->baseline && (request->old || request->databases[1]))
+	if (request->baseline && (request->old || request->databases[KC_OLD].count))
 		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
 	if (request->baseline && kc_filter_needs_launches(&request->options.filter))
 		argp_error(
@@ -61,19 +94,39 @@ static void check(const struct request *request, struct argp_state *state)
 		    "choose what is compared");
 	kc_filter_options_check(&request->options.filter, state);
 	kc_sort_options_check(&request->options.sorting, request->options.common.json, state);
+	return rc;
+}
+
+/* Whether a value of --old or --new is a database, not runs. */
+static int is_database(const char *arg)
+{
+	char path[PATH_MAX];
+
+	if (!arg[strspn(arg, "0123456789,")])
+		return 0;
+	return strpbrk(arg, "./") || access(kc_database_path(arg, path, sizeof(path)), F_OK) == 0;
+}
+
+static error_t parse_side(struct request *request, int side, const char **runs, char *arg)
+{
+	request->named = is_database(arg) ? request->databases + side : NULL;
+	if (request->named)
+		return kc_databases_add(request->named, arg);
+	*runs = arg;
+	return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
 
+	if (key != ARGP_KEY_ARG && key != KEY_OLD && key != KEY_NEW)
+		request->named = NULL;
 	switch (key) {
 	case KEY_OLD:
-		request->old = arg;
-		return 0;
+		return parse_side(request, KC_OLD, &request->old, arg);
 	case KEY_NEW:
-		request->new = arg;
-		return 0;
+		return parse_side(request, KC_NEW, &request->new, arg);
 	case KEY_BASELINE:
 		request->baseline = arg;
 		return 0;
@@ -84,13 +137,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->markdown = 1;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num >= 2)
-			argp_error(state, "expected two databases, got a third (%s)", arg);
-		request->databases[state->arg_num] = arg;
-		return 0;
+		return kc_databases_add(request->named ? request->named : &request->given, arg);
 	case ARGP_KEY_END:
-		check(request, state);
-		return 0;
+		return check(request, state);
 	default:
 		return kc_compare_option(&request->options, ORDERS, key, arg, state);
 	}
@@ -99,7 +148,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* --- which runs */
 
 struct comparison {
-	const struct request *request;
+	struct request *request;
 	struct kc_side sides[KC_SIDES];
 	struct kc_measured_names names;
 	struct kc_baseline baseline;
@@ -119,7 +168,7 @@ static int select_earlier(struct kc_side *old, const struct kc_side *new)
 	if (n == 0) {
 		kc_error("%s has no run before run %lld to compare it with; give the database of the earlier run "
 			 "first, or --baseline",
-			 new->path, (long long)new->ids[0]);
+			 kc_database_shown(new->path), (long long)new->ids[0]);
 		return KC_EXIT_FAILED;
 	}
 	old->count = (size_t)n;
@@ -128,16 +177,16 @@ static int select_earlier(struct kc_side *old, const struct kc_side *new)
 
 static int select_runs(struct comparison *c)
 {
-	const struct request *request = c->request;
+	struct request *request = c->request;
 	struct kc_side *old = c->sides + KC_OLD, *new = c->sides + KC_NEW;
-	const char *other = request->databases[1];
-	int status = kc_side_open(new, other ? other : request->databases[0]);
+	const char *other = kc_databases_one(request->databases + KC_OLD);
+	int status = kc_side_open(new, kc_databases_one(request->databases + KC_NEW));
 
 	if (status == KC_EXIT_OK)
 		status = kc_side_select(new, request->new);
 	if (status != KC_EXIT_OK || request->baseline)
 		return status;
-	status = kc_side_open(old, request->databases[0]);
+	status = kc_side_open(old, other ? other : new->path);
 	if (status != KC_EXIT_OK)
 		return status;
 	if (request->old)
@@ -267,9 +316,9 @@ static int compare(struct comparison *c)
 	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL},
 	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL},
 	};
-	int rc = 0, status;
+	int rc = kc_measured_names_tell_apart(&c->names), status;
 
-	if (!c->request->baseline)
+	if (rc == 0 && !c->request->baseline)
 		rc = kc_measured_renumber(&c->names, c->sides[KC_OLD].runs, c->sides[KC_OLD].count,
 					  c->sides[KC_NEW].runs);
 	if (rc == 0)
@@ -290,7 +339,7 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	int status = KC_EXIT_FAILED, written = 0;
 
 	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &request);
+	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &request);
 	if (!c) {
 		kc_filter_choice_free(&request.options.filter);
 		kc_error("%s", strerror(ENOMEM));
@@ -324,6 +373,11 @@ const struct kc_command kc_command_diff = {
 	"Compares measured durations with measured durations.\n"
 	"OLD and NEW are databases; with one, or none (./kerncast.db), runs of the same database are compared: the\n"
 	"latest with up to five earlier ones of the same command line that were measured.\n"
+	"Databases of a job on several hosts, one each, are a side together where they follow\n"
+	".Fl -old\n"
+	"or\n"
+	".Fl -new ,\n"
+	"up to the next option. Without those of OLD, its runs are looked for in those of NEW.\n"
 	".Pp\n"
 	"Each launch is compared with those of the other side that have the same kernel, grid, block and dynamic\n"
 	"shared memory, ran alone or overlapped like it, and came after the same launches on their stream.\n"

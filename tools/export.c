@@ -77,16 +77,18 @@ static void tell_replay(const struct kc_export_replay *replay, const char *path)
 		return;
 	kc_error("%s: %s imported launches have no predictions of their own; those in the trace are what kerncast "
 		 "replay predicts for them",
-		 path, kc_format_count(replay->launches, launches));
+		 kc_database_shown(path), kc_format_count(replay->launches, launches));
 	if (replay->assumed_launches)
-		kc_error("%s: of the device of %s of them too little is known; predicted as on a %s", path,
-			 kc_format_count(replay->assumed_launches, assumed), replay->assumed_device);
+		kc_error("%s: of the device of %s of them too little is known; predicted as on a %s",
+			 kc_database_shown(path), kc_format_count(replay->assumed_launches, assumed),
+			 replay->assumed_device);
 }
 
 static int write_file(const struct request *request, struct kc_store *store, const char *path,
 		      const struct kc_selection *selection, struct kc_filter *filter)
 {
 	struct kc_export_replay replay = {0};
+	struct kc_database_reading reading;
 	struct kc_output_file file;
 	int rc = kc_output_file_open(&file, request->output, KC_OUTPUT_COMPRESSED | KC_OUTPUT_PRIVATE);
 
@@ -94,8 +96,10 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		say_refused(request->output, rc);
 		return KC_EXIT_FAILED;
 	}
+	kc_database_reading_begin(&reading, file.to == stdout ? NULL : store, path, "exported");
 	rc = request->csv ? kc_export_csv(store, selection, filter, file.to)
 			  : kc_export_chrome(store, selection, filter, file.to, &replay);
+	kc_database_reading_end(&reading);
 	if (rc == -ENOSPC)
 		kc_error("no room for temporary files: SQLITE_TMPDIR names another folder for them");
 	else if (rc < 0)
@@ -127,7 +131,7 @@ static int export_launches(const struct request *request, struct kc_store *store
 
 static int export_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
+	struct request request = {.common.may_be_several = 1};
 	struct kc_selection selection;
 	struct kc_store *store;
 	char path[PATH_MAX], why[256];
@@ -135,7 +139,7 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.common.database, path, sizeof(path));
+	kc_database_path(kc_common_database(&request.common), path, sizeof(path));
 	store = kc_database_read(path);
 	if (!store) {
 		kc_filter_choice_free(&request.filter);
@@ -143,7 +147,7 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 	}
 	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
 	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", path, why);
+		kc_error("%s: %s", kc_database_shown(path), why);
 	else if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
@@ -156,7 +160,7 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 const struct kc_command kc_command_export = {
     .name = "export",
     .summary = "writes launches as CSV, or as a trace for Perfetto",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = export_main,
     .manual =

@@ -1,4 +1,5 @@
 #include "command.h"
+#include "tools/input/mistyped.h"
 #include "tools/system/config.h"
 
 #include <stdio.h>
@@ -13,6 +14,29 @@ static const struct kc_command *find(const char *name)
 			return command;
 	}
 	return NULL;
+}
+
+/* NULL: none is near. */
+static const char *nearest(const char *typed)
+{
+	struct kc_mistyped mistyped = {.typed = typed};
+	const struct kc_command *command;
+
+	for (unsigned i = 0; (command = kc_command_at(i)); i++)
+		kc_mistyped_try(&mistyped, command->name);
+	return mistyped.nearest;
+}
+
+static void say_unknown(const char *typed)
+{
+	const char *meant = nearest(typed);
+
+	if (meant)
+		kc_error("unknown command \"%s\"; did you mean %s? (to run a program: kerncast run %s)", typed, meant,
+			 typed);
+	else
+		kc_error("unknown command \"%s\"; `kerncast --help` lists all (to run a program: kerncast run %s)",
+			 typed, typed);
 }
 
 static void list_commands(FILE *to, enum kc_command_group group, const char *heading)
@@ -76,8 +100,7 @@ int main(int argc, char **argv)
 			return KC_EXIT_USAGE;
 		}
 	} else {
-		kc_error("unknown command \"%s\"; `kerncast --help` lists all (to run a program: kerncast run %s)",
-			 argv[1], argv[1]);
+		say_unknown(argv[1]);
 		return KC_EXIT_USAGE;
 	}
 	return kc_output_finish();

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ORDERS "time|error|count"
 
@@ -103,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		request->prior = arg;
 		return 0;
 	case KEY_BY:
-		if (kc_report_by_name(arg, &request->by) < 0 || request->by == KC_BY_STREAM)
+		if (kc_report_by_name(arg, &request->by) < 0 || request->by == KC_BY_STREAM || request->by > KC_BY_CASE)
 			argp_error(state, "--by takes kernel, model or case, not \"%s\"", arg);
 		request->by_given = 1;
 		return 0;
@@ -458,10 +459,18 @@ static int device_is_known(struct kc_store *store, const struct kc_selection *se
 	return known;
 }
 
+static int tell(const struct kc_replay_launch *launch, void *reading)
+{
+	(void)launch;
+	kc_database_reading_goes_on(reading);
+	return 0;
+}
+
 static int replay_launches(const struct request *request, struct kc_store *store, const char *path,
 			   struct kc_replay_options wanted)
 {
 	struct kc_csv csv = {.to = stdout};
+	struct kc_database_reading reading;
 	struct kc_replay *replay;
 	int rc, status;
 
@@ -469,8 +478,13 @@ static int replay_launches(const struct request *request, struct kc_store *store
 		kc_replay_csv_head(&csv);
 		wanted.launch = kc_replay_csv_launch;
 		wanted.arg = &csv;
+	} else {
+		wanted.launch = tell;
+		wanted.arg = &reading;
 	}
+	kc_database_reading_begin(&reading, request->csv && isatty(STDOUT_FILENO) ? NULL : store, path, "replayed");
 	rc = kc_replay_run(store, &wanted, &replay);
+	kc_database_reading_end(&reading);
 	if (rc < 0) {
 		if (!ferror(stdout)) /* otherwise the output is at fault, which kc_output_finish() says */
 			kc_database_unreadable(path, rc);
@@ -499,7 +513,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	    status;
 
 	if (rc == -EINVAL || rc == -ENOENT) {
-		kc_error("%s: %s", path, why);
+		kc_error("%s: %s", kc_database_shown(path), why);
 		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
 	if (rc == 0 && device && (rc = device_is_known(store, &wanted.selection, path)) > 0)
@@ -517,7 +531,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 
 static int replay_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
+	struct request request = {.common.may_be_several = 1, .delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
 	struct kc_knowledge *knowledge;
 	struct kc_device device;
 	struct kc_store *store;
@@ -531,7 +545,7 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 		kc_filter_choice_free(&request.filter);
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
-	kc_database_path(request.common.database, path, sizeof(path));
+	kc_database_path(kc_common_database(&request.common), path, sizeof(path));
 	knowledge = request.prior ? kc_prior_read(request.prior) : NULL;
 	store = !request.prior || knowledge ? kc_database_read(path) : NULL;
 	status =
@@ -546,7 +560,7 @@ const struct kc_command kc_command_replay = {
     .group = KC_GROUP_RESEARCH,
     .name = "replay",
     .summary = "predicts recorded launches again, as if they were made now",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = replay_main,
     .manual =

@@ -2,6 +2,8 @@
 #include "tools/input/filter_options.h"
 #include "tools/report/html/html.h"
 #include "tools/report/report_forms.h"
+#include "store/query/report/kernel_work.h"
+#include "store/query/report/operator_class.h"
 #include "command.h"
 #include "tools/system/database.h"
 #include "tools/output/json.h"
@@ -26,8 +28,12 @@ struct request {
 
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
-    {"by", KEY_BY, "kernel|model|stream|case", 0,
-     "one line per kernel, model, stream or case instead of the kernels that took most time and the worst predicted",
+    {"by", KEY_BY, "kernel|model|stream|case|rank|gpu|class|time|gap|copy", 0,
+     "one line per kernel, model, stream, case, rank (or process, which is the same), GPU or class of kernels; or per "
+     "GPU, process and "
+     "stream "
+     "whose time is told, idle gap of a GPU, or kind of copy; instead of the kernels that took most time and the worst "
+     "predicted",
      0},
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
@@ -47,7 +53,10 @@ static const struct argp_option options[] = {
 static error_t parse_by(const char *arg, struct argp_state *state, struct request *request)
 {
 	if (kc_report_by_name(arg, &request->by) < 0)
-		argp_error(state, "--by takes kernel, model, stream or case, not \"%s\"", arg);
+		argp_error(state,
+			   "--by takes kernel, model, stream, case, rank, process, gpu, class, time, gap or copy, not "
+			   "\"%s\"",
+			   arg);
 	request->by_given = 1;
 	return 0;
 }
@@ -135,7 +144,7 @@ static int print(const struct request *request, const char *path, const struct k
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	return kc_output_finish();
+	return rc > 0 ? rc : kc_output_finish();
 }
 
 static int write_html(const struct request *request, struct kc_store *store, const char *path, struct kc_report *data,
@@ -165,7 +174,11 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 		rc = kc_query_report_matching(store, selection, filter, &data);
 	else
 		rc = kc_query_report(store, selection, request->exact, &data);
-	if (rc == 0 && !request->csv)
+	if (rc == 0)
+		rc = kc_query_work(store, filter, data);
+	if (rc == 0)
+		rc = kc_query_operator_classes(store, filter, data);
+	if (rc == 0 && (!request->csv || kc_report_is_activity(request->by)))
 		rc = kc_query_activity(store, data, &activity);
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
@@ -183,7 +196,7 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 
 static int report_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
+	struct request request = {.common.may_be_several = 1};
 	struct kc_selection selection;
 	struct kc_store *store;
 	char path[PATH_MAX], why[256];
@@ -191,7 +204,7 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.common.database, path, sizeof(path));
+	kc_database_path(kc_common_database(&request.common), path, sizeof(path));
 	store = kc_database_read(path);
 	if (!store) {
 		kc_filter_choice_free(&request.filter);
@@ -199,7 +212,7 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 	}
 	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
 	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", path, why);
+		kc_error("%s: %s", kc_database_shown(path), why);
 	else if (rc < 0)
 		kc_database_unreadable(path, rc);
 	else
@@ -212,7 +225,7 @@ static int report_main(int argc, char **argv, const struct kc_command *self)
 const struct kc_command kc_command_report = {
     .name = "report",
     .summary = "shows what ran, what took the time, and how well it was predicted",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = report_main,
     .manual =

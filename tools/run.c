@@ -1,10 +1,12 @@
 #include "tools/system/child.h"
+#include "tools/system/job_run.h"
 #include "command.h"
 #include "prune.h"
 #include "tools/doctor/inspect.h"
 #include "tools/system/library.h"
 #include "tools/report/summary.h"
 
+#include "store/common/job/shell_words.h"
 #include "store/common/options.h"
 #include "store/common/remote.h"
 #include "store/common/version.h"
@@ -34,6 +36,7 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_prior,
        KEY_caches,
        KEY_wait_ns,
+       KEY_gpu_state_ns,
        KEY_cupti,
        KEY_kernel,
        KEY_every,
@@ -42,6 +45,8 @@ enum { /* a key for each option of the table; two have a letter */
        KEY_gate,
        KEY_toggle,
        KEY_keep,
+       KEY_ranks,
+       KEY_command,
        KEY_run,
        KEY_caller,
        KEY_unnamed,
@@ -100,6 +105,8 @@ struct run {
 	int database_given, database_named;                        /* by --output; by --output or KERNCAST_DB */
 	int measure_given, graphs_given, prior_given, cupti_given; /* by their flags */
 	int audit;
+	struct kc_job job;
+	struct kc_job_run of_job;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -204,11 +211,11 @@ static int check_files(const struct run *run, const struct kc_options *settled)
  * change its working folder. */
 static int settle_options(struct run *run, struct kc_options *settled)
 {
-	char why[PATH_MAX + 256] = "", token[64], version[KC_VERSION_TEXT_BYTES], database[sizeof(settled->db)];
+	char why[PATH_MAX + 256] = "", command[sizeof(settled->command)], version[KC_VERSION_TEXT_BYTES],
+			    database[sizeof(settled->db)];
 
 	run->database_named = is_named(run);
-	name_run(token, sizeof(token));
-	setenv("KERNCAST_RUN", token, 1);
+	setenv("KERNCAST_COMMAND", kc_shell_words(run->app, command, sizeof(command)), 1);
 	setenv("KERNCAST_VERSION", kc_version_text(version), 1);
 	if (settle_graphs(run) < 0)
 		return -EINVAL;
@@ -222,6 +229,11 @@ static int settle_options(struct run *run, struct kc_options *settled)
 		kc_error("%s; the program was not started", why);
 		return -EINVAL;
 	}
+	kc_job_read_rank(&run->job);
+	name_run(settled->run, sizeof(settled->run));
+	if (!settled->disable)
+		kc_job_run_join(&run->of_job, &run->job, settled->db, settled->run, sizeof(settled->run));
+	setenv("KERNCAST_RUN", settled->run, 1);
 	setenv("KERNCAST_DB", settled->db, 1);
 	if (settled->unnamed)
 		setenv("KERNCAST_DB_UNNAMED", "1", 1);
@@ -286,8 +298,8 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 	static struct kc_options settled; /* too large for the stack */
 	static char preload[PRELOAD_BYTES], audit[PRELOAD_BYTES], why[2 * PATH_MAX];
 	struct kc_child_end end;
-	struct run run = {0};
-	int rc;
+	struct run run = {.of_job.file = -1};
+	int rc, is_last;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &run);
@@ -309,10 +321,12 @@ static int run_main(int argc, char **argv, const struct kc_command *self)
 		kc_error("cannot start a process: %s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
+	is_last = kc_job_run_leave(&run.of_job);
 	if (end.started && preload[0] && !settled.disable)
-		kc_summary_print(&(struct kc_summary){settled.db, run.database_given, settled.run, settled.quiet},
-				 &end);
-	if (end.started && !settled.disable && settled.keep.age_ns | (int64_t)(settled.keep.runs | settled.keep.bytes))
+		kc_summary_print(
+		    &(struct kc_summary){settled.db, run.database_given, settled.run, settled.quiet, !is_last}, &end);
+	if (is_last && end.started && !settled.disable &&
+	    settled.keep.age_ns | (int64_t)(settled.keep.runs | settled.keep.bytes))
 		kc_prune_after_run(settled.db, &settled.keep, settled.quiet);
 	return end.status;
 }
@@ -322,6 +336,7 @@ const struct kc_command kc_command_run = {
     .name = "run",
     .summary = "runs a program and records what was predicted and measured",
     .arguments = "[--] APP [ARG...]",
+    .argument_ends_options = 1,
     .options = options,
     .help_filter = help_with_environment,
     .run = run_main,
@@ -384,6 +399,15 @@ const struct kc_command kc_command_run = {
 	"With\n"
 	".Fl -signal\n"
 	"recording is off until the first signal. A signal before cuInit does what it always did.\n"
+	".Pp\n"
+	"Commands that a launcher\n"
+	".Pq mpiexec, srun, torchrun\n"
+	"starts on one host, one for each rank, and that record into one database, are one run, named by the program\n"
+	"that they were given. The one that ends last prints the summary.\n"
+	"With\n"
+	".Fl -ranks\n"
+	"a process that has another rank, by the variables of its launcher when it first uses CUDA, is not recorded;\n"
+	"one without a rank is.\n"
 	".Pp\n"
 	"A program that cannot be preloaded into (statically linked, linked with musl, setuid, 32-bit) is reported\n"
 	"and runs without being recorded. One of musl's that it starts does not run: it would have to be started\n"

@@ -11,25 +11,37 @@
 #define TOP_JSON 1000u /* launches in a document */
 #define ORDERS "lost|time|count"
 
-enum { KEY_OLD = 0x100 };
+enum { KEY_OLD = 0x100, KEY_BY = 'b' };
 
 struct request {
 	struct kc_compare_options options;
 	const char *run, *old;
+	enum kc_slow_by by;
 };
 
 static const struct argp_option options[] = {
     {"run", 'r', "N", 0, "the run (default: the latest)", 0},
     {"old", KEY_OLD, "N[,N...]", 0,
      "earlier runs to compare it with (default: up to five of the same command line); none: without any", 0},
+    {"by", KEY_BY, "rank|process|gpu", 0,
+     "one line per rank (process) or GPU: what its launches lost; instead of the kernels and launches", 0},
     KC_LIMIT_OPTIONS("losses"),
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
-    {"sort", KC_KEY_SORT, ORDERS, 0, "order of the kernels, the largest first", 0},
-    {"top", KC_KEY_TOP, "N", 0, "list so many kernels and launches (default: 10; with --json 1000)", 0},
+    {"sort", KC_KEY_SORT, ORDERS, 0, "order of the kernels, or of what --by asks for, the largest first", 0},
+    {"top", KC_KEY_TOP, "N", 0, "list so many rows of a table (default: 10; with --json 1000)", 0},
     KC_JSON_OPTION,
     {0},
 };
+
+static enum kc_slow_by by_of(const char *arg, struct argp_state *state)
+{
+	int is_gpu = !strcmp(arg, "gpu");
+
+	if (!is_gpu && strcmp(arg, "rank") != 0 && strcmp(arg, "process") != 0)
+		argp_error(state, "--by takes rank, process or gpu, not \"%s\"", arg);
+	return is_gpu ? KC_SLOW_BY_GPU : KC_SLOW_BY_RANK;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -41,6 +53,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OLD:
 		request->old = arg;
+		return 0;
+	case KEY_BY:
+		request->by = by_of(arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		kc_filter_options_check(&request->options.filter, state);
@@ -56,6 +71,7 @@ static int print(struct kc_slow_search *s, const struct request *request)
 	struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
+	    .gpu_states = &s->gpu_states,
 	    .store = s->this.store,
 	    .limits = options->limits,
 	    .path = kc_database_shown(s->this.path),
@@ -63,6 +79,8 @@ static int print(struct kc_slow_search *s, const struct request *request)
 	    .top = options->sorting.top   ? options->sorting.top
 		   : options->common.json ? TOP_JSON
 					  : TOP,
+	    .by = request->by,
+	    .order = options->sorting.by,
 	    .other_devices = s->other_devices,
 	};
 	int status;
@@ -78,7 +96,7 @@ static int print(struct kc_slow_search *s, const struct request *request)
 
 static int slow_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.options.limits = KC_DIFF_DEFAULT_LIMITS};
+	struct request request = {.options = {.limits = KC_DIFF_DEFAULT_LIMITS, .common.may_be_several = 1}};
 	struct kc_slow_search *s = calloc(1, sizeof(*s));
 	struct kc_slow_asked asked;
 	int status;
@@ -96,7 +114,7 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	    .filter = &request.options.filter,
 	    .limits = request.options.limits,
 	};
-	status = kc_side_open(&s->this, request.options.common.database);
+	status = kc_side_open(&s->this, kc_common_database(&request.options.common));
 	if (status == KC_EXIT_OK)
 		status = kc_slow_search(s, &asked);
 	if (status == KC_EXIT_OK)
@@ -110,7 +128,7 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 const struct kc_command kc_command_slow = {
     .name = "slow",
     .summary = "shows which launches took longer than they should, and why",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = slow_main,
     .manual =
@@ -137,10 +155,12 @@ const struct kc_command kc_command_slow = {
 	".It first launch\n"
 	"it was the kernel's first launch in its process: loading, cold caches.\n"
 	".It overlapped\n"
-	"other kernels ran at the same time on the device.\n"
+	"longer than alone: other kernels ran at the same time on the device.\n"
 	"No more than the time during which they ran is put down to them.\n"
-	".It slower on this process\n"
-	"other processes of the run, on the same model of GPU, ran the same kernel faster throughout.\n"
+	".It slower rank or GPU\n"
+	"other processes of the run, on the same model of GPU, took less for the same launches,\n"
+	"throughout or from some launch on.\n"
+	"Of two processes, which one is as it should be is not known.\n"
 	".It not explained\n"
 	"none of these, and far outside of what its launch shape usually takes.\n"
 	".El\n"

@@ -3,11 +3,13 @@
 #include "command.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
-#include "tools/input/kernel_spec.h"
+#include "tools/input/count_spec.h"
 #include "tools/output/table.h"
+#include "tools/together/together_row.h"
 
 #include "predictor/papers/leftover.h"
 #include "predictor/concurrency/timeline.h"
+#include "predictor/math/duration.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +25,7 @@ struct request {
 	struct kc_common_options common;
 	const char *device;
 	enum kc_spreading spreading;
-	struct kc_kernel_spec kernels[KERNELS_MAX];
+	struct kc_count_spec kernels[KERNELS_MAX];
 	unsigned count;
 };
 
@@ -32,7 +34,12 @@ struct answer {
 	struct kc_work works[KERNELS_MAX];
 	struct kc_leftover pairs[KERNELS_MAX]; /* [i]: kernel i beside kernel i - 1 */
 	struct kc_placement placed[KERNELS_MAX];
-	int timed; /* all times were given, so placed is filled in */
+	int timed;                    /* all times are known, so placed is filled in */
+	int64_t solo_ns[KERNELS_MAX]; /* as given, or else by the counters; 0: neither was given */
+	struct kc_shares shares[KERNELS_MAX];
+	int is_demand_known[KERNELS_MAX];
+	struct kc_together_row rows[KERNELS_MAX]; /* of kernel i beside kernel i - 1, where both have a time */
+	char names[KERNELS_MAX][12];
 };
 
 static const struct argp_option options[] = {
@@ -51,7 +58,7 @@ static void add_kernel(struct request *request, const char *arg, struct argp_sta
 
 	if (request->count == KERNELS_MAX)
 		argp_error(state, "expected %u kernels at most", KERNELS_MAX);
-	else if (kc_kernel_spec(arg, &request->kernels[request->count++], why, sizeof(why)) < 0)
+	else if (kc_neighbour_spec(arg, &request->kernels[request->count++], why, sizeof(why)) < 0)
 		argp_error(state, "%s", why);
 }
 
@@ -94,7 +101,7 @@ static unsigned make_works(const struct request *request, struct answer *answer)
 	char why[256];
 
 	for (unsigned i = 0; i < request->count; i++) {
-		const struct kc_kernel_spec *spec = &request->kernels[i];
+		const struct kc_kernel_spec *spec = &request->kernels[i].kernel;
 
 		if (kc_kernel_spec_work(spec, &answer->device, &answer->works[i], why, sizeof(why)) == 0)
 			continue;
@@ -104,26 +111,71 @@ static unsigned make_works(const struct request *request, struct answer *answer)
 	return refused;
 }
 
+/* What a kernel needs of the device, where counters tell it, and its time alone by them, where none is given. */
+static void find_demand(const struct kc_count_spec *spec, struct answer *answer, unsigned i)
+{
+	const struct kc_work *work = &answer->works[i];
+	struct kc_counts counts = spec->counts;
+	struct kc_resource_times times;
+
+	answer->solo_ns[i] = spec->kernel.time_ns;
+	if (!spec->has_counters)
+		return;
+	counts.exact = 1; /* what is given: nothing is assumed of it here */
+	if (!answer->solo_ns[i] && kc_resource_times(&answer->device, work, &counts, &times) == 0)
+		answer->solo_ns[i] = kc__whole_ns(times.total_ns);
+	answer->is_demand_known[i] = kc_shares_of(&answer->device, work, &counts, spec->footprint_bytes,
+						  (double)answer->solo_ns[i], &answer->shares[i]) == 0;
+}
+
+static void find_demands(const struct request *request, struct answer *answer)
+{
+	answer->timed = 1;
+	for (unsigned i = 0; i < request->count; i++) {
+		find_demand(&request->kernels[i], answer, i);
+		answer->timed = answer->timed && answer->solo_ns[i];
+	}
+}
+
 /* Places all kernels as if launched at the same moment, in this order, each in its own stream. */
 static int place_on_timeline(const struct request *request, struct answer *answer)
 {
 	struct kc_timeline *timeline;
 
-	for (unsigned i = 0; i < request->count; i++) {
-		if (!request->kernels[i].time_ns)
-			return 0;
-	}
+	if (!answer->timed)
+		return 0;
 	timeline = calloc(1, kc_timeline_size());
 	if (!timeline)
 		return -ENOMEM;
 	kc_timeline_init(timeline, &answer->device);
 	for (unsigned i = 0; i < request->count; i++) {
 		kc_timeline_stream(timeline, i, KC_STREAM_NONBLOCKING, 0);
-		kc_timeline_kernel(timeline, i, 0, &answer->works[i], request->kernels[i].time_ns, &answer->placed[i]);
+		kc_timeline_kernel(timeline, i, 0, &answer->works[i], answer->solo_ns[i], &answer->placed[i]);
 	}
-	answer->timed = 1;
 	free(timeline);
 	return 0;
+}
+
+/* A row where both have a time; 1: there is one. */
+static int put_together(const struct request *request, struct answer *answer, unsigned i)
+{
+	struct kc_neighbour pair[2];
+	struct kc_together together;
+
+	for (unsigned k = 0; k < 2; k++) {
+		unsigned at = i - 1 + k;
+
+		pair[k] = (struct kc_neighbour){&answer->works[at], (double)answer->solo_ns[at],
+						answer->is_demand_known[at] ? &answer->shares[at] : NULL};
+		snprintf(answer->names[at], sizeof(answer->names[at]), "%u", at + 1);
+	}
+	if (kc_together(&answer->device, &pair[0], &pair[1], &together))
+		return 0;
+	answer->rows[i].first = request->kernels[i - 1].kernel.text;
+	answer->rows[i].second = request->kernels[i].kernel.text;
+	kc_together_row(&answer->rows[i], &together, &pair[0], &pair[1],
+			(const char *const[]){answer->names[i - 1], answer->names[i]});
+	return 1;
 }
 
 static int find_answer(const struct request *request, struct answer *answer)
@@ -132,9 +184,15 @@ static int find_answer(const struct request *request, struct answer *answer)
 
 	for (unsigned i = 1; rc == 0 && i < request->count; i++)
 		rc = kc_leftover_pair(&answer->pairs[i], &answer->device, &answer->works[i - 1].grid,
-				      (double)request->kernels[i - 1].time_ns, &answer->works[i].grid,
+				      (double)request->kernels[i - 1].kernel.time_ns, &answer->works[i].grid,
 				      request->spreading);
-	return rc ? rc : place_on_timeline(request, answer);
+	if (rc)
+		return rc;
+	find_demands(request, answer);
+	for (unsigned i = 1; i < request->count; i++)
+		if (!put_together(request, answer, i))
+			answer->rows[i].label = NULL;
+	return place_on_timeline(request, answer);
 }
 
 static void set_pair(json_t *out, const struct kc_leftover *pair)
@@ -176,6 +234,9 @@ static int print_json(const struct request *request, const struct answer *answer
 		json_t *pair = json_object();
 
 		set_pair(pair, &answer->pairs[i]);
+		json_object_set_new(pair, "together",
+				    answer->rows[i].label ? kc_fields_json(&kc_together_fields, &answer->rows[i])
+							  : json_null());
 		json_array_append_new(pairs, pair);
 	}
 	json_object_set_new(out, "pairs", pairs);
@@ -203,8 +264,23 @@ static void add_row(struct kc_table *table, const struct request *request, const
 		kc_format_ns((double)placed->end_ns, end);
 		snprintf(timed, sizeof(timed), "%.2f", (double)placed->slowdown);
 	}
-	kc_table_row(table, (const char *const[]){request->kernels[i].text, case_text, slots, waves, limited, slowdown,
-						  start, end, timed});
+	kc_table_row(table, (const char *const[]){request->kernels[i].kernel.text, case_text, slots, waves, limited,
+						  slowdown, start, end, timed});
+}
+
+/* Of each kernel beside the one before it, by what they need of the device. */
+static int print_together(const struct request *request, const struct answer *answer)
+{
+	struct kc_together_row rows[KERNELS_MAX];
+	size_t n = 0;
+
+	for (unsigned i = 1; i < request->count; i++)
+		if (answer->rows[i].label)
+			rows[n++] = answer->rows[i];
+	if (!n)
+		return 0;
+	puts("\nTwo at a time, one after the other and together, by what they need of the GPU");
+	return kc_fields_table(&kc_together_fields, 0, rows, n, 2);
 }
 
 static int print_table(const struct request *request, const struct answer *answer)
@@ -220,23 +296,24 @@ static int print_table(const struct request *request, const struct answer *answe
 
 	if (answer->device.simulated)
 		puts(KC_SIMULATED_CALIBRATION);
-	printf("%s, placement %s: each kernel beside the one before it; slowdown by the wave model%s\n\n",
-	       answer->device.name, request->spreading == KC_PACKED ? "packed" : "spread",
-	       answer->timed ? ", and on the timeline" : "");
+	printf("%s, placement %s: each kernel beside the one before it; slowdown by room on the SMs alone\n\n",
+	       answer->device.name, request->spreading == KC_PACKED ? "packed" : "spread");
 	kc_table_init(&table, columns);
 	for (unsigned i = 0; i < request->count; i++)
 		add_row(&table, request, answer, i);
-	if (kc_table_finish(&table, 0))
+	if (kc_table_finish(&table, 0) || print_together(request, answer))
 		return KC_EXIT_FAILED;
 	if (!answer->timed)
-		puts("\nGive every kernel's solo time (time=1.5ms) to see when each starts and ends on the timeline.");
+		puts(
+		    "\nGive every kernel's solo time (time=1.5ms) or what its threads do (fma=1024,ld_global=2) to see "
+		    "when each\nstarts and ends, and what is gained together.");
 	return kc_output_finish();
 }
 
 static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
-	struct answer answer = {0};
+	static struct request request;
+	static struct answer answer;
 	int rc, status;
 
 	kc_output_guard();
@@ -264,11 +341,19 @@ const struct kc_command kc_command_slowdown = {
     .manual =
 	"Each kernel is blocks=N,threads=N[,regs=N][,smem=BYTES][,cluster=N][,time=T]: registers per thread, bytes\n"
 	"of shared memory per block, blocks per thread block cluster, and its solo time with a unit (ns, us, ms, s).\n"
+	"What one of its threads does can be added as in\n"
+	".Nm Cm predict ;\n"
+	"without a time, the one that it needs for that is taken.\n"
 	"For each kernel beside the one launched just before it are printed: how they share the device (together\n"
 	"from the start, in the other's last wave, or one after the other), the slots (blocks that fit beside the\n"
 	"other kernel), its waves alone and with these slots only, and the ratio of the two, which is the slowdown\n"
 	"by the wave model (Quintanilla 2017, eq. 5.1).\n"
 	"That model is a bound for kernels that share the device from start to end. Where every kernel has a solo\n"
 	"time, the timeline adds when each starts and ends, counted from the launch, and how many times its solo\n"
-	"time it takes.\n",
+	"time it takes. Both know of room on the SMs alone.\n"
+	".Pp\n"
+	"What two kernels gain when they run together depends on what both need of each unit, cache and memory of the\n"
+	"GPU: it is told as a range where counters tell that, with the reason, and not told else.\n"
+	"footprint=BYTES says how much global memory a block goes through before it comes back to the same; without\n"
+	"it, nothing is told of kernels that may have more in a cache than both together find room for.\n",
 };

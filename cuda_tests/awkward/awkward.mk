@@ -17,6 +17,8 @@ $(foreach source,$(AWKWARD_SRC),$(eval $(AWKWARD)/$(notdir $(basename $(source))
 $(AWKWARD_PROGRAMS): $(SIMCUDA)/libcuda.so
 	@mkdir -p $(@D)
 	$(CC) -rdynamic -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -pthread -ldl $(LDFLAGS)
+# Seconds pass in it as fast as the machine can.
+$(AWKWARD)/steady: $(BUILD)/cuda_tests/playback/simulated_time.o
 # With a static CUDA runtime.
 $(AWKWARD)/small_stack: $(SIMCUDA)/libcudart_sim.a
 $(AWKWARD)/small_stack: private LDFLAGS += -Wl,-z,now # what is bound at the first call would hide what that call takes

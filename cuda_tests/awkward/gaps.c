@@ -1,11 +1,12 @@
 /*
- * Leaves a GPU idle for known reasons. usage: gaps BYTES MILLISECONDS
+ * Leaves a GPU idle for known reasons. usage: gaps BYTES MILLISECONDS [busy]
  *
  *   stream one        K           (sleep)          K
  *   stream two   K          K     (sleep)   C      C
  *
  * The second kernel of stream two waits for the first of stream one by an event; all else begins when the host has
- * waited for what comes before it. A copy (C) is of BYTES, the sleep takes MILLISECONDS.
+ * waited for what comes before it. A copy (C) is of BYTES, the sleep takes MILLISECONDS. busy: it sleeps first, while
+ * the kernels run, and then waits for them.
  */
 #include "awkward.h"
 
@@ -43,8 +44,11 @@ int main(int argc, char **argv)
 	CHECK(cuEventRecord(event, one));
 	CHECK(cuStreamWaitEvent(two, event, 0));
 	CHECK(awkward_launch(&a, two, 1));
+	if (argc > 3)
+		sleep_ms(strtol(argv[2], NULL, 10));
 	CHECK(cuCtxSynchronize());
-	sleep_ms(strtol(argv[2], NULL, 10));
+	if (argc == 3)
+		sleep_ms(strtol(argv[2], NULL, 10));
 	CHECK(cuMemcpyHtoDAsync(to, from, bytes, two));
 	CHECK(cuCtxSynchronize());
 	CHECK(awkward_launch(&a, one, 1));

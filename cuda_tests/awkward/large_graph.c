@@ -4,9 +4,9 @@
  *	large_graph captured|added NODES LAUNCHES [ahead|killed]
  *
  * A chain of kernel nodes of three sizes, from a capture or added one by one; in a captured one a copy comes first
- * and a memset last; NODES may be 0 there. Every node is changed once. Prints CPU time of the thread in ns, of launches
- *the least. It waits for each launch or, ahead, for all of them together, each in a stream of its own. Killed: it
- *launches once more, and kills itself as soon as that call has returned.
+ * and a memset last; NODES may be 0 there. Every node is changed once. Prints CPU time of the thread in ns, of
+ * launches the least. It waits for each launch or, ahead, for all of them together, each in a stream of its own.
+ * Killed: it launches once more, and kills itself as soon as that call has returned.
  */
 #include "awkward.h"
 

@@ -6,9 +6,19 @@
  * LAUNCHES kernels of one block at RATE per second, which take US microseconds each; from launch AT on the second time
  * and BLOCKS blocks. SIMCUDA_COSTS needs a line like "*awkward* 1410*a1 0" for that (1.41 GHz). The code of the kernel
  * does not tell what its argument means.
+ *
+ *	steady worker
+ *
+ * A thread works for 50 ms of processor time while the first one sleeps for a second at a time: how many seconds that
+ * takes by the clock, which stands while a thread has something to do, is printed.
  */
 #include "awkward.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <string.h>
 #include <time.h>
 
 static double now_s(void)
@@ -30,12 +40,41 @@ static void wait_until(double s)
 	}
 }
 
+static void *work(void *done)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 50000000);
+	atomic_store((atomic_bool *)done, true);
+	return NULL;
+}
+
+static int sleep_while_another_works(void)
+{
+	static const struct timespec second = {1, 0};
+	double start_s = now_s();
+	atomic_bool done = false;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, &done))
+		return 1;
+	while (!atomic_load(&done))
+		nanosleep(&second, NULL);
+	pthread_join(thread, NULL);
+	printf("%.0f\n", now_s() - start_s);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	double rate = argc > 3 ? atof(argv[1]) : 0, start_s;
 	int launches = argc > 3 ? atoi(argv[2]) : 0, at = argc > 5 ? atoi(argv[4]) : launches;
 	struct awkward a;
 
+	if (argc == 2 && strcmp(argv[1], "worker") == 0)
+		return sleep_while_another_works();
 	if (rate <= 0)
 		return 2;
 	awkward_start(&a);

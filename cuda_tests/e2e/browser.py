@@ -4,8 +4,8 @@
 usage: browser.py PAGE STEP...
 
 Steps: NAME=EXPRESSION prints the name and what a JavaScript expression comes to, as JSON, and do:EXPRESSION prints
-nothing; key:NAME presses a key (ArrowLeft, Tab, +, n); type:TEXT types; width:N
-sets the window's width; dark and light choose the colour scheme; shot:FILE takes a picture of the whole page; pdf:FILE
+nothing; key:NAME presses a key (ArrowLeft, Tab, +, n); type:TEXT types; width:N or width:NxN
+sets the window's width, or width and height; dark and light choose the colour scheme; shot:FILE takes a picture of the whole page; pdf:FILE
 prints it. At the end, one line each for what the page asked the network for, and for errors and what a policy forbade:
 "requested: URL", "error: TEXT". A status other than 0: the browser did not do as it was told.
 
@@ -126,7 +126,7 @@ class Browser:
         elif kind == "type":
             self.ask("Input.insertText", text=value)
         elif kind == "width":
-            self.width(int(value))
+            self.width(*map(int, value.split("x")))
         elif kind in ("dark", "light"):
             self.scheme(kind)
         elif kind == "shot":

@@ -90,9 +90,9 @@ load common
 		grep -q -E "^  make $target +[a-zA-Z]" help.out || { echo "no $target in: $(<help.out)"; return 1; }
 	done
 	within "$(LC_ALL=C.UTF-8 wc -L <help.out)" 20 100 "columns"
-	# What README calls is there.
-	for target in $(sed -n 's/^    make \([a-z-]\+\) .*/\1/p' "$root/README.md"); do
-		grep -q "make $target " help.out || { echo "README calls $target"; return 1; }
+	# What README and the manual call is there.
+	for target in $(sed -n 's/^    make \([a-z-]\+\)\( .*\)\?$/\1/p' "$root/README.md" "$root"/tools/manual/*.md); do
+		grep -q "make $target " help.out || { echo "README or manual calls $target"; return 1; }
 	done
 }
 

@@ -21,6 +21,7 @@ setup() {
 	export SIMCUDA_LOG=$PWD/simcuda.log
 	export SIMCUDA_SEED=1
 	export SIMCUDA_COSTS=$root/cuda_tests/demo/demo.costs
+	export KERNCAST_FLUSH_MS=60000 # a busy machine is no reason to leave anything to the journal
 }
 
 # --- assertions that say what was there instead
@@ -30,7 +31,7 @@ equal() { # GOT WANTED [WHAT]
 }
 
 within() { # GOT LOW HIGH [WHAT]; integers or decimals, both ends included
-	awk -v g="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(g != "" && g + 0 >= l + 0 && g + 0 <= h + 0) }' ||
+	awk -v g="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(g ~ /^ *[-+]?[.0-9]/ && g + 0 >= l + 0 && g + 0 <= h + 0) }' ||
 		{ echo "${4:-value}: got \"$1\", wanted $2 to $3"; return 1; }
 }
 
@@ -54,6 +55,11 @@ counted() { # NAME, one of these
 
 sql() { # QUERY [DB]
 	sqlite3 -batch -bail -separator '|' "${2:-kerncast.db}" "$1"
+}
+
+per_thread() { # NUMBER: what launches count of the counter with this number (predictor/code/counts.h, from 0), per thread
+	sql "SELECT DISTINCT hex(substr(counts, 8 * $1 + 1, 8)) FROM work" | xxd -r -p | od -An -v -t f8 -w8 |
+		awk '{ printf "%.4g\n", $1 }' | sort -gu | paste -s -d ' '
 }
 
 report() { # JSON path, e.g. $.ledger.launches [DB]
@@ -109,6 +115,10 @@ unchanged_under_run() { # COMMAND...
 
 needs_root() {
 	((EUID == 0)) || skip "needs root"
+}
+
+has_browser() { # for browser.py
+	command -v python3 >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 }
 
 # --- recordings of GPUs: the reduced ones, and the full ones, which are elsewhere

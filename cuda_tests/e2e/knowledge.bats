@@ -74,12 +74,82 @@ same_again() { # DB [ARG...]: launches, and of them those replayed with the pred
 		2000 "launches of one database"
 	equal "$(sqlite3 :memory: "SELECT sum(value ->> 'measured') FROM json_each(readfile('twice.json'), '\$.kernels')")" \
 		4000 "launches of it twice"
+	contains "$("$kerncast" learn --list demo.prior 2>&1)" SIMULATED
+	equal "$(jq .simulated once.json)" true "whether simulated devices taught it"
 	equal "$(grep -c matmul demo.prior)" 1 "lines with a kernel's name"
 	"$kerncast" learn taught.db --anonymous -o hashed.prior >learn.out
 	equal "$(grep -c matmul hashed.prior || true)" 0 "the same of an anonymous file"
 	keep empty "$kerncast" learn nothing.db -o none.prior
 	equal "$(<empty.status)" 1 "status without a database"
 	[[ ! -e none.prior ]]
+}
+
+launches() { # FIRST COUNT NAME NS GRID: rows of a trace, 100 µs from one to the next
+	local i
+	for ((i = $1; i < $1 + $2; i++)); do echo "kernel,${i}00000,$4,$3,NVIDIA A100-SXM4-40GB,$5,1,1,256,1,1,32,0"; done
+}
+
+# 10 launches of 10 µs and 6 of 40: 340 µs / 16.
+@test "what a file holds is listed: kernels, launch shapes, sizes, launches and their mean" {
+	{
+		echo kind,start_ns,duration_ns,name,device_name,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes
+		launches 1 10 alpha 10000 100
+		launches 11 6 alpha 40000 1000
+		launches 17 2 beta 5000 10
+	} >made.csv
+	"$kerncast" import made.csv -o made.db >/dev/null
+	"$kerncast" learn made.db -o made.prior --no-trees >learn.out
+	equal "$("$kerncast" learn --list made.prior | sed 's/  */ /g; 1s/, no trees, .*//' | sort)" "$(sort <<-'END'
+		made.prior: 2 kernels, 3 launch shapes
+
+		kernel GPU shapes sizes launches mean
+		alpha NVIDIA A100-SXM4-40GB 2 2 16 21.2 µs
+		beta NVIDIA A100-SXM4-40GB 1 1 2 5.00 µs
+	END
+	)" "what is listed"
+	equal "$("$kerncast" learn --list made.prior --json | jq -c '[.simulated, .bytes, .anonymous, .devices[0].compute_capability,
+		(.kernels | sort_by(.name)[] | .name, .device, .launch_shapes, .sizes, .measured, (.mean_ns + 0.5 | floor))]')" \
+		"[false,$(stat -c %s made.prior),false,\"8.0\",\"alpha\",0,2,2,16,21250,\"beta\",0,1,1,2,5000]" "the same in JSON"
+	"$kerncast" learn made.db -o hashed.prior --no-trees --anonymous >learn.out
+	contains "$("$kerncast" learn --list hashed.prior | head -n 1)" ", without names; "
+	equal "$("$kerncast" learn --list hashed.prior --json | jq -c '[.anonymous, (.kernels[].name)]')" "[true,null,null]" "names in JSON"
+	sed -n '1p; /beta/p' made.csv >one.csv
+	"$kerncast" import one.csv -o one.db >/dev/null
+	"$kerncast" learn one.db -o one.prior --no-trees >learn.out
+	contains "$("$kerncast" learn --list one.prior | head -n 1)" "one.prior: 1 kernel, 1 launch shapes, "
+}
+
+learns() { # STATUS SAID ARG...: of learn --no-trees
+	local status=$1 said=$2
+	shift 2
+	keep learns "$kerncast" learn --no-trees "$@"
+	equal "$(<learns.status)" "$status" "status of learn $*"
+	equal "$(<learns.err)" "$said" "what learn $* says"
+}
+
+@test "what is left out, and what cannot be written, is said" {
+	local kept
+	{
+		echo kind,start_ns,duration_ns,name,device_name,grid_x,grid_y,grid_z,block_x,block_y,block_z,registers,static_shared_bytes
+		launches 1 10 alpha 10000 100
+		launches 11 6 alpha 40000 1000
+	} >made.csv
+	sed 's/NVIDIA A100-SXM4-40GB/AMD Instinct MI300X/' made.csv >foreign.csv
+	sed '/,1000,/d' foreign.csv >one.csv
+	sed 's/NVIDIA A100-SXM4-40GB//' made.csv >unknown.csv
+	for kept in made foreign one unknown; do "$kerncast" import $kept.csv -o $kept.db >/dev/null; done
+	learns 0 "" made.db -o made.prior
+	learns 0 "kerncast: left out: 2 launch shapes on a GPU that is not NVIDIA's" made.db foreign.db -o made.prior
+	learns 0 "kerncast: left out: 1 launch shape on a GPU that is not NVIDIA's" made.db one.db -o made.prior
+	learns 0 "kerncast: left out: 2 launch shapes on a GPU that their database does not describe (import the trace again with --device)" \
+		made.db unknown.db -o made.prior
+	learns 1 "kerncast: left out: 1 launch shape on a GPU that is not NVIDIA's
+kerncast: nothing to learn: no launch was measured on a GPU that is known" one.db -o none.prior
+	[[ ! -e none.prior ]]
+	learns 1 "kerncast: cannot write no/such: No such file or directory" made.db -o no/such
+	kept=$(sha256sum one.db)
+	learns 1 "kerncast: cannot write one.db: it is a database" made.db -o one.db
+	equal "$(sha256sum one.db)" "$kept" "the database that was there"
 }
 
 stand_in_python() { # COMMANDS: a python3 that comes first in PATH

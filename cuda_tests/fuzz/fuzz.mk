@@ -8,7 +8,7 @@ $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS) -fsanitize=fuzzer
 
-$(BUILD)/seeds/fatbin $(BUILD)/seeds/code_reader $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx cuda_tests/fuzz/seeds/copies.ptx
+$(BUILD)/seeds/fatbin $(BUILD)/seeds/code_reader $(BUILD)/seeds/cubin $(BUILD)/seeds/ptx: $(CODE_MODULES) cuda_tests/code/instructions.ptx $(wildcard cuda_tests/fuzz/seeds/*.ptx)
 	@mkdir -p $@
 	cp $(filter $(if $(filter %/fatbin %/code_reader,$@),%.fatbin %.o,%.$(@F)),$^) $@
 	@touch $@
@@ -24,9 +24,9 @@ $(BUILD)/seeds/import_file: $(TRACE_SEEDS) $(wildcard cuda_tests/traces/raw/kine
 	for seed in $(TRACE_SEEDS); do gzip -c $$seed >$@/$$(basename $$seed).gz; done
 	zcat $(filter %.json.gz,$^) | head -n 60 >$@/kineto_cut_off.json
 	@touch $@
-# There are 21 commands.
+# There are 23 commands.
 $(BUILD)/seeds/past $(BUILD)/seeds/commands $(BUILD)/seeds/import_sqlite: cuda_tests/fuzz/extremes
-	$< $@ $(if $(filter %/commands,$@),21)
+	$< $@ $(if $(filter %/commands,$@),23)
 	@touch $@
 $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@mkdir -p $@

@@ -12,6 +12,7 @@
  * AT, FACTOR  from the first step that begins after AT seconds on, durations are multiplied by FACTOR
  * KERNEL      only those of the kernel with this number, from 0
  *
+ * The device is that with the number LOCAL_RANK, as trainings have it; 0 without one.
  * Each kernel starts when it did and takes as long as it did: the simulated device is told so (simcuda_play). A step
  * ends with a synchronisation. On a GPU the kernels do
  * next to nothing.
@@ -25,7 +26,9 @@
 
 #define NAME_BYTES 512
 #define STATIC_SHARED_MAX 49152u /* bytes that a launch may ask for without more ado */
-#define SPIN_NS 60000            /* a sleep may take so much longer */
+#ifndef SPIN_NS
+#define SPIN_NS 60000 /* a sleep may take so much longer */
+#endif
 
 struct launch {
 	int64_t call_ns, start_ns, duration_ns;
@@ -175,6 +178,13 @@ static void play(int64_t least_ns)
 	}
 }
 
+static int local_rank(void)
+{
+	const char *rank = getenv("LOCAL_RANK");
+
+	return rank ? atoi(rank) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	CUcontext context;
@@ -183,7 +193,7 @@ int main(int argc, char **argv)
 	if (argc != 5 && argc != 7 && argc != 8)
 		wrong("usage: playback LAUNCHES TRUTH SECONDS NOISE [AT FACTOR [KERNEL]]");
 	CHECK(cuInit(0));
-	CHECK(cuDeviceGet(&device, 0));
+	CHECK(cuDeviceGet(&device, local_rank()));
 	CHECK(cuDevicePrimaryCtxRetain(&context, device));
 	CHECK(cuCtxSetCurrent(context));
 	*(void **)&p.play = dlsym(RTLD_DEFAULT, "simcuda_play");

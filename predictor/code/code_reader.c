@@ -40,7 +40,8 @@ static int cut_out(struct kc_code_reader *reader, const struct kc_image *ptx, co
 	left = left < reader->limits->cut_bytes ? left : reader->limits->cut_bytes;
 	reader->sm = ptx->sm;
 	reader->given_bytes = 0;
-	if (reader->count)
+	reader->is_all = !reader->count;
+	if (!reader->is_all)
 		kc_ptx_cut_begin(&reader->cut, reader->wanted, reader->count, left);
 	else
 		kc_ptx_cut_begin_all(&reader->cut, reader->wanted, KC_CODE_READER_KERNELS, left);
@@ -117,9 +118,15 @@ int kc_code_open(struct kc_code_reader *reader, const struct kc_code_part *part,
 
 void kc_code_close(struct kc_code_reader *reader)
 {
-	kc_ptx_cut_free(&reader->cut);
-	for (uint32_t i = 0; i < reader->count; i++)
+	kc_ptx_cut_free(&reader->cut); /* with the names that it found */
+	for (uint32_t i = 0; i < reader->count; i++) {
 		reader->wanted[i].found = 0;
+		if (reader->is_all)
+			reader->wanted[i].name = NULL;
+	}
+	if (reader->is_all)
+		reader->count = 0;
+	reader->is_all = false;
 }
 
 bool kc_code_has(const struct kc_code_reader *reader, uint32_t kernel)

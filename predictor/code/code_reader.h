@@ -63,6 +63,7 @@ struct kc_code_reader {
 	struct kc_features_wanted code[KC_CODE_READER_KERNELS];
 	struct kc_ptx_cut cut;
 	size_t given_bytes;
+	bool is_all;             /* count was 0, and is again when the part is closed */
 	uint32_t sm;             /* that its PTX is for */
 	bool other_architecture; /* than that of which the device's code was made */
 };

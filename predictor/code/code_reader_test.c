@@ -109,6 +109,29 @@ static void all_kernels_are_found_if_none_is_named(void **state)
 	kc_code_close(&reader);
 }
 
+/* What the first part had is not looked for in the next one. */
+static void all_kernels_of_one_part_after_another(void **state)
+{
+	struct kc_code_part part = module("sm_75", 3, 0);
+
+	(void)state;
+	assert_int_equal(kc_code_open(&reader, &part, 8 * MIB, &lack), 0);
+	assert_int_equal(reader.count, 3);
+	kc_code_close(&reader);
+	assert_int_equal(reader.count, 0);
+	assert_null(reader.wanted[2].name);
+	part = module("sm_75", 5, 0);
+	assert_int_equal(kc_code_open(&reader, &part, 8 * MIB, &lack), 0);
+	assert_int_equal(reader.count, 5);
+	expect(4, "add = 5; control = 1");
+	kc_code_close(&reader);
+	look_for("k1", "k0");
+	assert_int_equal(kc_code_open(&reader, &part, 8 * MIB, &lack), 0);
+	kc_code_close(&reader);
+	assert_int_equal(reader.count, 2);
+	assert_string_equal(reader.wanted[0].name, "k1");
+}
+
 /* For a device of 8.0. */
 static void ptx_of_another_architecture_is_told_from_its_own(void **state)
 {
@@ -208,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(kernels_are_read_by_name_the_shortest_first, begin),
 	    cmocka_unit_test_setup(all_kernels_are_found_if_none_is_named, begin),
+	    cmocka_unit_test_setup(all_kernels_of_one_part_after_another, begin),
 	    cmocka_unit_test_setup(ptx_of_another_architecture_is_told_from_its_own, begin),
 	    cmocka_unit_test_setup(what_finds_no_room_is_found_without_the_others, begin),
 	    cmocka_unit_test_setup(limits_are_kept, begin),

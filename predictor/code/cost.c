@@ -36,6 +36,11 @@ const char *kc_cost_counter_name(uint32_t counter)
 	return counter < KC_COUNTER_COUNT ? names[counter] : "";
 }
 
+int kc_counts_are_known(const struct kc_counts *counts)
+{
+	return (counts->exact || counts->sampled) && !counts->assumed && !counts->other_architecture;
+}
+
 double kc_counts_sectors_per_request(const struct kc_counts *counts)
 {
 	double requests = counts->of[KC_COUNT_OF_REQUESTS];
@@ -231,6 +236,7 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->longest_near = e->longest_chain.near;
 	counts->lines = of[KC_TALLY_LINES] / threads;
 	counts->scattered_local = of[KC_ALSO_SCATTERED_LOCAL] / threads;
+	counts->constant_requests = of[KC_ALSO_CONSTANT] / threads;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;

@@ -7,14 +7,17 @@
  *                    what is unknown and what is assumed instead
  *
  * A count is exact where control flow and addresses depend only on parameters,
- * thread and block indices and loop counters, also where these go through a
+ * thread and block indices and loop counters, also where these go through
+ * floating-point arithmetic whose result PTX defines to the last bit, or a
  * thread's own memory: structs and small arrays on its stack whose address is not
  * given away, and structs of up to 64 elements among the parameters that are loaded
  * from at an index. Memory of its own that was never written counts as 0. An index
  * is assumed to lie within. Where they depend on memory contents, the formula says so (`unknown`) and assumes that half
- * of the threads take a branch, that a loop runs KC_COST_ASSUMED_TRIPS iterations, or one where it waits for a barrier
- * in shared memory (mbarrier), and that the lanes of a warp address different sectors of global memory and different
- * banks of shared memory, so that neither loads nor atomics there are repeated.
+ * of the threads take a branch, that a loop runs as long as what it goes through tells (evaluate/trips.c), or else
+ * KC_COST_ASSUMED_TRIPS iterations, or to the end that it counts to if it has one (a search, whose last lane ends it),
+ * or one where it waits for a barrier in shared memory (mbarrier) or tries an atomic again, and that the lanes of a
+ * warp address different sectors of global memory and different banks of shared memory, so that neither loads nor
+ * atomics there are repeated.
  *
  * A value that is read from one lane whose number is constant (shfl.idx) is followed; of elect, the first lane of its
  * mask is elected.

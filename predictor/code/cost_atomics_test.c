@@ -63,7 +63,35 @@ static void what_is_not_reduced(void **state)
 	assert_atomics(OF("90", "shr.u32 %r2, %r2, 5;\n" ADDRESS("4") "red.global.add.u32 [%rd3], 1;\n"), 128, 0);
 }
 
-/* As a formula for a thread: a 32nd. */
+static void assert_additions(const char *text, double expected, double doubles, double halves)
+{
+	struct kc_counts counts = evaluated(text, 2, 64, 5);
+
+	assert_count(counts, ADD, expected);
+	assert_count(counts, DOUBLE, doubles);
+	assert_count(counts, HALF, halves);
+	assert_int_equal(counts.exact, 1);
+}
+
+/* In a loop that adds once for each try. Where the lanes of a warp add to one word, one succeeds each time: 32 + 31 + …
+ * + 1 = 528 additions in each of 4 warps; of the first 16 of each block alone, 136. */
+static void what_is_added_in_a_loop(void **state)
+{
+	(void)state;
+	assert_additions(OF("75", "red.shared.add.f32 [s], %f1;\n"), 4 * 528, 0, 0);
+	assert_additions(OF("90", "red.shared.add.f32 [s], %f1;\n"), 4 * 528, 0, 0);
+	assert_additions(OF("86", "setp.lt.u32 %p1, %r2, 16;\n@%p1 red.shared.add.f32 [s], %f1;\n"), 2 * 136, 0, 0);
+	assert_additions(OF("86", "cvt.f64.f32 %rd5, %f1;\nred.shared.add.f64 [s], %rd5;\n"), 4 * 528, 4 * 528, 0);
+	assert_additions(OF("86", "red.shared.add.noftz.f16x2 [s], %r2;\n"), 2 * 4 * 528, 0, 2 * 4 * 528);
+	/* each to its own word: once; not in shared memory: no instruction of the SM; integers: none */
+	assert_additions(OF("86", "shl.b32 %r4, %r2, 2;\nmov.u32 %r5, s;\nadd.s32 %r5, %r5, %r4;\n"
+				  "red.shared.add.f32 [%r5], %f1;\n"),
+			 128, 0, 0);
+	assert_additions(OF("86", "red.global.add.f32 [%rd1], %f1;\n"), 0, 0, 0);
+	assert_additions(OF("86", "red.shared.add.u32 [s], 1;\n"), 0, 0, 0);
+}
+
+/* As formulas for a thread: a 32nd; 528 additions of 32 lanes. */
 static void how_it_is_told(void **state)
 {
 	struct kc_cost_story story;
@@ -76,6 +104,12 @@ static void how_it_is_told(void **state)
 	assert_string_equal(story.formula[KC_COUNT_OF_ATOMICS], "0.03125, for warps of 32 threads in x, all active");
 	kc_cost_story_free(&story);
 	let_go(&k);
+	read_kernel(&k, OF("90", "red.shared.add.f32 [s], %f1;\n"));
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_tell(k.cost, &story), 0);
+	assert_string_equal(story.formula[KC_COUNT_OF_ADD], "16.5, for warps of 32 threads in x, all active");
+	kc_cost_story_free(&story);
+	let_go(&k);
 }
 
 int main(void)
@@ -84,6 +118,7 @@ int main(void)
 	    cmocka_unit_test(a_constant_that_all_lanes_add),
 	    cmocka_unit_test(numbers_that_lanes_reduce),
 	    cmocka_unit_test(what_is_not_reduced),
+	    cmocka_unit_test(what_is_added_in_a_loop),
 	    cmocka_unit_test(how_it_is_told),
 	};
 

@@ -120,14 +120,8 @@ static struct kc_counts within(const char *text, uint64_t bytes)
 					.argument_count = 1,
 					.buffers = &buffer,
 					.buffer_count = bytes > 0};
-	struct kc_counts counts;
-	struct kernel k;
 
-	read_kernel(&k, text);
-	assert_int_equal(k.rc, 0);
-	assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts), 0);
-	let_go(&k);
-	return counts;
+	return counts_of(text, &launch);
 }
 
 /* No more than there is in the memory that an address which is not known lies in; else a sector for each of 800 warps.
@@ -156,6 +150,56 @@ static void unknown_addresses_lie_in_what_was_given(void **state)
 		    1024 + 1024);
 }
 
+/* %rd1 = a, %rd2 = b, %p1 is not known, %rd4 = 64 times a number that is not known, of each thread another one */
+#define CHOICE(body)                                                                                                   \
+	".version 8.0\n.target sm_75\n.address_size 64\n"                                                              \
+	".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n"                                          \
+	".reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<9>;\n.shared .align 4 .b8 s[8192];\n"  \
+	"ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r1, 2;\nmov.u32 %r2, %tid.x;\n"                    \
+	"shl.b32 %r3, %r2, 2;\nmov.u32 %r4, s;\nadd.u32 %r4, %r4, %r3;\nld.shared.u32 %r6, [%r4];\n"                   \
+	"setp.eq.u32 %p1, %r6, 7;\nmul.wide.u32 %rd4, %r6, 64;\n" body KERNEL_ENDS
+#define LOAD_FAR "add.s64 %rd6, %rd3, %rd4;\nld.global.f32 %f1, [%rd6];\n"
+
+/* Of b, 4,096 bytes, or of a, of which nothing is known: at a pitch of 64 bytes a sector for each of 25,600 threads and
+ * access. Where every way leads into b, its size is the bound. */
+static void a_choice_of_pointers_lies_in_what_all_of_it_leads_to(void **state)
+{
+	static const struct kc_cost_argument arguments[] = {
+	    {.value = POINTER, .known = 1}, {.value = 2 * POINTER, .known = 1}, {.value = 0, .known = 0}};
+	static const struct kc_cost_buffer buffer = {.param = 1, .first = 2 * POINTER, .bytes = 4096};
+	static const struct kc_cost_launch launch = {.grid = {100, 1, 1},
+						     .block = {256, 1, 1},
+						     .arguments = arguments,
+						     .argument_count = 3,
+						     .buffers = &buffer,
+						     .buffer_count = 1};
+	static const struct {
+		const char *text;
+		double bytes;
+	} cases[] = {
+	    {CHOICE("selp.b64 %rd3, %rd1, %rd2, %p1;\n" LOAD_FAR), 819200},
+	    {CHOICE("selp.b64 %rd3, %rd2, %rd1, %p1;\n" LOAD_FAR), 819200},
+	    {CHOICE("mov.u64 %rd3, %rd1;\n@%p1 bra JOIN;\nmov.u64 %rd3, %rd2;\nJOIN:\n" LOAD_FAR), 819200},
+	    {CHOICE("selp.b64 %rd3, %rd2, 0, %p1;\n" LOAD_FAR), 819200},
+	    {CHOICE("add.s64 %rd5, %rd2, 64;\nselp.b64 %rd3, %rd5, %rd2, %p1;\n" LOAD_FAR), 4096},
+	    {CHOICE("selp.b64 %rd5, 64, 128, %p1;\nadd.s64 %rd3, %rd2, %rd5;\n" LOAD_FAR), 4096},
+	    {CHOICE("mov.u64 %rd3, %rd2;\nNEXT:\n" LOAD_FAR
+		    "add.s64 %rd3, %rd3, 64;\nadd.u32 %r1, %r1, -1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra NEXT;\n"),
+	     4096},
+	};
+	struct kc_counts counts;
+	struct kernel k;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		read_kernel(&k, cases[i].text);
+		assert_int_equal(k.rc, 0);
+		assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts), 0);
+		assert_near(counts.distinct_loaded_bytes, cases[i].bytes);
+		let_go(&k);
+	}
+}
+
 /* A word of each. */
 static void variables_lie_apart(void **state)
 {
@@ -173,6 +217,7 @@ int main(void)
 	    cmocka_unit_test(a_warp_that_is_not_full),
 	    cmocka_unit_test(all_that_is_accessed_where_addresses_are_not_known),
 	    cmocka_unit_test(unknown_addresses_lie_in_what_was_given),
+	    cmocka_unit_test(a_choice_of_pointers_lies_in_what_all_of_it_leads_to),
 	    cmocka_unit_test(variables_lie_apart),
 	};
 

@@ -30,14 +30,8 @@ static struct kc_counts count_launch(const char *text, uint32_t threads, uint64_
 					       {.known = 1, .bytes = &params, .length = sizeof(params)}};
 	struct kc_cost_launch launch = {
 	    .grid = {1, 1, 1}, .block = {threads, 1, 1}, .arguments = arguments, .argument_count = 3};
-	struct kc_counts counts;
-	struct kernel k;
 
-	read_kernel(&k, text);
-	assert_int_equal(k.rc, 0);
-	assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts), 0);
-	let_go(&k);
-	return counts;
+	return counts_of(text, &launch);
 }
 
 static void assert_rounds(const char *text, uint64_t n, double expected)
@@ -154,7 +148,8 @@ static void floats_of_params_that_are_compared(void **state)
 	/* The least subnormal number is above 0, unless such numbers count as 0. */
 	assert_rounds(IF_FLOAT("setp.lt.f32 %p1, 0f00000000, 0f00000001;\n"), 1, 2);
 	assert_rounds(IF_FLOAT("setp.lt.ftz.f32 %p1, 0f00000000, 0f00000001;\n"), 1, 1);
-	assert_assumed(IF_FLOAT("add.f32 %f2, %f2, %f2;\nsetp.eq.f32 %p1, %f2, 0f40400000;\n"));
+	assert_rounds(IF_FLOAT("add.f32 %f2, %f2, %f2;\nsetp.eq.f32 %p1, %f2, 0f40C00000;\n"), 1, 2); /* 6.0 */
+	assert_assumed(IF_FLOAT("ex2.approx.f32 %f2, %f2;\nsetp.eq.f32 %p1, %f2, 0f40400000;\n"));
 }
 
 /* A struct by value goes into a function: 5 and 7 in one piece, 11 in another; it returns a difference and a sum. */
@@ -287,6 +282,78 @@ static void local_memory_that_is_not_followed(void **state)
 	/* A value from global memory is not known on the stack either. */
 	assert_assumed(LOCAL_KERNEL("ld.global.u32 %r6, [%rd1];\nst.local.u32 [%SPL], %r6;\n"
 				    "ld.local.u32 %r5, [%SPL];\n" REPEAT("%r5")));
+}
+
+#define GIVEN_AWAY(body) LOCAL_KERNEL("st.local.u32 [%SPL], 5;\n" body "ld.local.u32 %r5, [%SPL];\n" REPEAT("%r5"))
+#define CALLED(parameters, passed)                                                                                     \
+	HEADER ".extern .func g(.param .b64 p, .param .b64 q);\n" PARAMS                                               \
+	       ".local .align 8 .b8 v[64];\n.param .b64 x;\n.param .b64 y;\n" PROLOGUE                                 \
+	       "st.local.u32 [v], 5;\nmov.u64 %rd4, v;\ncvta.local.u64 %rd4, %rd4;\n" parameters                       \
+	       "call.uni g, (" passed ");\nld.local.u32 %r5, [v];\n" REPEAT("%r5") "ret;\n}\n"
+
+/* Whatever an address may get to by what is done with it may be written there. */
+static void addresses_that_are_given_away(void **state)
+{
+	static const char *const texts[] = {
+	    GIVEN_AWAY("st.global.v2.u64 [%rd1], {%SP, %rd1};\n"),
+	    GIVEN_AWAY("st.global.v2.u64 [%rd1], {%rd1, %SP};\n"),
+	    GIVEN_AWAY("mov.b64 {%r6, %r7}, %SP;\n"),
+	    GIVEN_AWAY("cvt.u32.u64 %r6, %SP;\n"),
+	    GIVEN_AWAY("mul.lo.u64 %rd4, %SP, 2;\n"),
+	    GIVEN_AWAY("mul.lo.u64 %rd4, 2, %SP;\n"),
+	    GIVEN_AWAY("mad.lo.u64 %rd4, %SP, 2, 8;\n"),
+	    GIVEN_AWAY("mad.lo.u64 %rd4, 2, %SP, 8;\n"),
+	    GIVEN_AWAY("sub.u64 %rd4, 100, %SP;\n"),
+	    GIVEN_AWAY("add.u64 %rd4, %SP, %SP;\n"),
+	    GIVEN_AWAY("min.u64 %rd4, %SP, %rd1;\n"),
+	    GIVEN_AWAY("and.b64 %rd4, %SP, -16;\n"),
+	    GIVEN_AWAY("setp.eq.u32 %p1, %r1, 4;\nselp.b64 %rd4, %rd1, %SP, %p1;\n"),
+	    GIVEN_AWAY("setp.eq.u32 %p1, %r1, 4;\nselp.b64 %rd4, %SP, %rd1, %p1;\n"),
+	    GIVEN_AWAY("mov.u64 %rd4, %SP;\nsetp.eq.u32 %p1, %r1, 4;\n@%p1 mov.u64 %rd4, %rd1;\n"),
+	    CALLED("st.param.b64 [x], %rd4;\nst.param.b64 [y], 0;\n", "x, y"),
+	    CALLED("st.param.b64 [x], 0;\nst.param.b64 [y], %rd4;\n", "x, y"),
+	    CALLED("add.u64 %rd4, %rd4, 8;\nst.param.b64 [x], 0;\nst.param.b64 [y], %rd4;\n", "x, y"),
+	    CALLED("", "%rd4, %rd1"),
+	    CALLED("", "%rd1, %rd4"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct kc_counts counts = count_launch(texts[i], 32, 1);
+
+		if (!(counts.assumed & KC_ASSUMED_TRIPS))
+			print_message("%s", texts[i]);
+		assert_true(counts.assumed & KC_ASSUMED_TRIPS);
+		assert_int_equal(counts.exact, 0);
+	}
+}
+
+/* Another variable's is not, and comparisons and distances tell nobody. */
+static void addresses_that_are_kept(void **state)
+{
+	static const char *const texts[] = {
+	    GIVEN_AWAY("setp.ne.u64 %p1, %SP, 0;\n"),
+	    GIVEN_AWAY("sub.u64 %rd4, %SP, %SPL;\n"),
+	    GIVEN_AWAY("add.u64 %rd4, 8, %SPL;\nst.local.u32 [%rd4], 6;\n"),
+	    GIVEN_AWAY("add.u64 %rd4, %SPL, 12;\nsub.u64 %rd4, %rd4, 8;\nst.local.u32 [%rd4], 6;\n"),
+	    GIVEN_AWAY("mul.wide.u32 %rd5, %r1, 4;\nadd.u64 %rd4, %rd5, %SPL;\nst.local.u32 [%rd4], 6;\n"),
+	    GIVEN_AWAY("cvt.u64.u32 %rd5, %r1;\nmad.lo.u64 %rd4, %rd5, 4, %SPL;\nst.local.u32 [%rd4], 6;\n"),
+	    GIVEN_AWAY("add.u64 %rd4, %SPL, 8;\nadd.u64 %rd5, %SPL, 16;\nsetp.eq.u32 %p1, %r1, 4;\n"
+		       "selp.b64 %rd6, %rd4, %rd5, %p1;\nst.local.u32 [%rd6], 6;\n"),
+	    HEADER PARAMS ".local .align 8 .b8 v[64];\n.local .align 8 .b8 w[64];\n" PROLOGUE
+			  "st.local.u32 [v], 5;\nmov.u64 %rd4, w;\ncvta.local.u64 %rd4, %rd4;\n"
+			  "st.global.u64 [%rd1], %rd4;\nld.local.u32 %r5, [v];\n" REPEAT("%r5") "ret;\n}\n",
+	};
+
+	struct kc_counts counts;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_rounds(texts[i], 1, 5);
+	/* What a function does is not known, but it does not get the address. */
+	counts = count_launch(CALLED("st.param.b64 [x], %rd1;\nst.param.b64 [y], 0;\n", "x, y"), 32, 1);
+	assert_int_equal(counts.assumed & KC_ASSUMED_TRIPS, 0);
+	assert_count(counts, FMA, 32 * 5);
 }
 
 /* An array of 64 elements that eight accesses index: each is a choice between all. Where there is no memory for that,
@@ -469,6 +536,8 @@ int main(void)
 	    cmocka_unit_test(an_array_on_the_stack_that_a_loop_reads),
 	    cmocka_unit_test(an_array_on_the_stack_that_a_loop_writes),
 	    cmocka_unit_test(local_memory_that_is_not_followed),
+	    cmocka_unit_test(addresses_that_are_given_away),
+	    cmocka_unit_test(addresses_that_are_kept),
 	    cmocka_unit_test(an_array_that_takes_too_much_memory),
 	    cmocka_unit_test(the_value_of_one_lane),
 	    cmocka_unit_test(an_elected_lane),

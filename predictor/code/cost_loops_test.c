@@ -70,12 +70,143 @@ static void a_variable_without_a_step(void **state)
 	assert_true(fabs(counted(&counts, KC_COUNT_OF_FMA) / (32 * ROUNDS / 2.0) - 1) < 0.02);
 }
 
+#define FOUND "ld.global.u32 %r6, [%rd1];\nsetp.eq.u32 %p2, %r6, %r2;\n@%p2 bra END;\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+#define AFTERWARDS "END:\nsetp.lt.u32 %p3, %r4, %r1;\n@%p3 bra L;\nmul.f32 %f1, %f1, %f1;\nL:\n"
+
+/* for (i = 0; i < n; i++) if (*a == tid) break; what is found may lie anywhere, and the last lane ends the loop. */
+static void a_search_goes_on_to_its_end(void **state)
+{
+	static const char *const texts[] = {
+	    KERNEL("mov.u32 %r4, 0;\nROUND:\nsetp.ge.u32 %p1, %r4, %r1;\n@%p1 bra END;\n" FOUND
+		   "add.u32 %r4, %r4, 1;\nbra ROUND;\n" AFTERWARDS),
+	    KERNEL("mov.u32 %r4, 0;\nROUND:\n" FOUND "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, %r1;\n"
+		   "@%p1 bra ROUND;\n" AFTERWARDS),
+	    KERNEL("mov.u32 %r4, 0;\nmov.u32 %r7, 1;\nROUND:\n" FOUND
+		   "mad.lo.u32 %r7, %r7, 1664525, 1013904223;\nadd.u32 %r4, %r4, 1;\nsetp.lt.s32 %p4, %r7, 0;\n"
+		   "@%p4 add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra ROUND;\n" AFTERWARDS)};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct kc_counts counts = evaluated(texts[i], 1, 32, 1000);
+
+		assert_count(counts, FMA, 32 * 1000);
+		assert_int_equal(counts.assumed & (KC_ASSUMED_TRIPS | KC_ASSUMED_LENGTH), KC_ASSUMED_LENGTH);
+		assert_count(counts, MUL, 32 / 2); /* where a lane was when it left is not known */
+		counts = evaluated(texts[i], 1, 32, 5);
+		assert_count(counts, FMA, 32 * 5);
+		counts = evaluated(texts[i], 1, 32, UNKNOWN);
+		assert_true(counted(&counts, KC_COUNT_OF_FMA) <= 32 * KC_COST_ASSUMED_TRIPS);
+	}
+}
+
+/* Searches in sorted numbers, [first, last) and by first and length: 1,000 are halved 10 times. */
+#define NUMBER_AT(i) "mul.wide.u32 %rd4, " i ", 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.global.u32 %r7, [%rd5];\n"
+static const char by_ends[] =
+    KERNEL("mov.u32 %r4, 0;\nmov.u32 %r5, %r1;\nROUND:\nadd.s32 %r6, %r4, %r5;\nshr.u32 %r8, %r6, 31;\n"
+	   "add.s32 %r6, %r6, %r8;\nshr.s32 %r6, %r6, 1;\n" NUMBER_AT(
+	       "%r6") "setp.lt.u32 %p1, %r7, %r2;\n"
+		      "add.s32 %r8, %r6, 1;\nselp.b32 %r4, %r8, %r4, %p1;\nselp.b32 %r5, %r5, %r6, %p1;\n"
+		      "fma.rn.f32 %f1, %f1, %f1, %f1;\nsetp.lt.s32 %p2, %r4, %r5;\n@%p2 bra ROUND;\n");
+static const char by_length[] =
+    KERNEL("mov.u32 %r4, 0;\nmov.u32 %r5, %r1;\nROUND:\nshr.u32 %r6, %r5, 1;\nadd.s32 %r8, %r4, %r6;\n" NUMBER_AT(
+	"%r8") "setp.ge.u32 %p1, %r7, %r2;\n@%p1 bra LOWER;\nadd.s32 %r4, %r8, 1;\nsub.s32 %r6, %r5, %r6;\n"
+	       "sub.s32 %r6, %r6, 1;\nLOWER:\nmov.u32 %r5, %r6;\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+	       "setp.gt.s32 %p2, %r5, 0;\n@%p2 bra ROUND;\n");
+
+static void a_search_halves_what_is_left(void **state)
+{
+	static const char *const texts[] = {by_ends, by_length};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct kc_counts counts = evaluated(texts[i], 4, 64, 1000);
+
+		assert_count(counts, FMA, 4 * 64 * 10);
+		assert_true(counts.assumed & KC_ASSUMED_LENGTH && !(counts.assumed & KC_ASSUMED_TRIPS));
+		counts = evaluated(texts[i], 4, 64, 1);
+		assert_count(counts, FMA, 4 * 64);
+		counts = evaluated(texts[i], 4, 64, UNKNOWN);
+		assert_count(counts, FMA, 4 * 64 * KC_COST_ASSUMED_TRIPS);
+		assert_true(counts.assumed & KC_ASSUMED_TRIPS);
+	}
+}
+
+/* An addition of its own, and a lock: once, as most threads find what they expect. */
+static void tries_are_mostly_the_last(void **state)
+{
+	static const char *const texts[] = {
+	    KERNEL("ld.global.u32 %r4, [%rd1];\nROUND:\nadd.u32 %r5, %r4, %r2;\n"
+		   "atom.global.cas.b32 %r6, [%rd1], %r4, %r5;\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+		   "setp.ne.s32 %p1, %r6, %r4;\nmov.u32 %r4, %r6;\n@%p1 bra ROUND;\n"),
+	    KERNEL("ROUND:\natom.global.exch.b32 %r6, [%rd1], 1;\nfma.rn.f32 %f1, %f1, %f1, %f1;\n"
+		   "setp.ne.s32 %p1, %r6, 0;\n@%p1 bra ROUND;\n")};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct kc_counts counts = evaluated(texts[i], 4, 64, 0);
+
+		assert_count(counts, FMA, 4 * 64);
+		assert_true(counts.assumed & KC_ASSUMED_LENGTH && !(counts.assumed & KC_ASSUMED_TRIPS));
+	}
+}
+
+/* Until 0 is found: `first` sets %rd3, which moves by `step` bytes. */
+#define UNTIL_ZERO(first, step)                                                                                        \
+	KERNEL(first "ROUND:\nld.global.u32 %r6, [%rd3];\nfma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s64 %rd3, %rd3, " step   \
+		     ";\nsetp.ne.s32 %p1, %r6, 0;\n@%p1 bra ROUND;\n")
+#define NUMBER "mov.u32 %r5, %ntid.x;\nmad.lo.u32 %r4, %r3, %r5, %r2;\nmul.wide.u32 %rd2, %r4, "
+#define LOADED_ROW NUMBER "4;\nadd.s64 %rd4, %rd1, %rd2;\nld.global.u32 %r7, [%rd4];\nmul.wide.u32 %rd5, %r7, 4;\n"
+
+/* 4 blocks of 64 threads. */
+static void memory_tells_how_long_a_loop_goes_through_it(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes; /* that the argument points into; 0: not known */
+		double trips;   /* 0: not known */
+		double rounded; /* down: columns that begin behind the first one end in the midst of a step */
+	} cases[] = {
+	    /* rows of 40 words, a thread each; of 5,000 words that all threads have a part of, from a place that is
+	       loaded */
+	    {UNTIL_ZERO(NUMBER "160;\nadd.s64 %rd3, %rd1, %rd2;\n", "4"), 0, 40, 0},
+	    {UNTIL_ZERO(NUMBER "160;\nadd.s64 %rd3, %rd1, %rd2;\n", "4"), 1 << 20, 40, 0},
+	    {UNTIL_ZERO(LOADED_ROW "add.s64 %rd3, %rd1, %rd5;\n", "4"), 4 * 256 * 20, 20, 0},
+	    {UNTIL_ZERO(LOADED_ROW "add.s64 %rd3, %rd1, %rd5;\n", "4"), 0, 0, 0},
+	    /* columns: 256 words further on the next of a thread's, of 24; and words that the next thread begins with
+	     */
+	    {UNTIL_ZERO(NUMBER "4;\nadd.s64 %rd3, %rd1, %rd2;\n", "1024"), 24 * 1024, 24, 1},
+	    {UNTIL_ZERO(NUMBER "4;\nadd.s64 %rd3, %rd1, %rd2;\n", "4"), 1 << 20, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_cost_argument argument = {.value = POINTER, .known = 1};
+		struct kc_cost_buffer buffer = {.first = POINTER, .bytes = cases[i].bytes, .is_large = 1};
+		struct kc_cost_launch launch = {.grid = {4, 1, 1},
+						.block = {64, 1, 1},
+						.arguments = &argument,
+						.argument_count = 1,
+						.buffers = &buffer,
+						.buffer_count = cases[i].bytes > 0};
+		struct kc_counts counts = counts_of(cases[i].text, &launch);
+		double trips = cases[i].trips ? cases[i].trips : KC_COST_ASSUMED_TRIPS;
+		double found = counted(&counts, KC_COUNT_OF_FMA) / 256;
+
+		assert_true(found <= trips && found >= trips - cases[i].rounded);
+		assert_int_equal(counts.assumed & KC_ASSUMED_LENGTH, cases[i].trips ? KC_ASSUMED_LENGTH : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_variable_and_the_same_extended),
 	    cmocka_unit_test(a_variable_that_is_never_known),
 	    cmocka_unit_test(a_variable_without_a_step),
+	    cmocka_unit_test(a_search_goes_on_to_its_end),
+	    cmocka_unit_test(a_search_halves_what_is_left),
+	    cmocka_unit_test(tries_are_mostly_the_last),
+	    cmocka_unit_test(memory_tells_how_long_a_loop_goes_through_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,30 @@ static void sectors_of_lanes_beside_each_other(void **state)
 	}
 }
 
+/* By -2^63 lanes beside each other are as far apart as can be. Shifted left by -1, which is read as 2^32 - 1, nothing
+ * is left (PTX ISA, shl: amounts beyond the width are that of the width): one place for all. */
+static void the_least_factor_and_the_largest_shift(void **state)
+{
+	static const uint32_t row[3] = {32, 1, 1};
+	struct kc_counts far = of_blocks(
+	    KERNEL("ld.global.u64 %rd4, [%rd1];\ncvt.u64.u32 %rd2, %r2;\nmul.lo.s64 %rd3, %rd2, -9223372036854775808;\n"
+		   "add.s64 %rd3, %rd3, %rd4;\nadd.s64 %rd3, %rd3, %rd1;\nld.global.f32 %f1, [%rd3];\n"),
+	    1, row);
+	struct kc_counts one =
+	    of_blocks(KERNEL(FROM_MEMORY "shl.b32 %r5, %r2, -1;\nadd.u32 %r4, %r4, %r5;\n" AT_INDEX("%r4")), 1, row);
+
+	/* At known addresses every second lane is 2^63 bytes away, which is nowhere else twice. */
+	struct kc_counts known =
+	    of_blocks(KERNEL("cvt.u64.u32 %rd2, %r2;\nmul.lo.s64 %rd3, %rd2, -9223372036854775808;\n"
+			     "add.s64 %rd3, %rd3, %rd1;\nld.global.f32 %f1, [%rd3];\n"),
+		      1, row);
+
+	(void)state;
+	assert_count(far, SECTORS, 32 + 1);
+	assert_count(known, SECTORS, 2);
+	assert_count(one, SECTORS, 1 + 1);
+}
+
 #define LOOPS(inner, outer)                                                                                            \
 	"mov.u32 %r6, 0;\nOUTER:\nmov.u64 %rd3, %rd1;\nadd.s64 %rd3, %rd3, %rd2;\nmov.u32 %r4, 0;\nINNER:\n"           \
 	"ld.global.f32 %f1, [%rd3];\nadd.s64 %rd3, %rd3, 1024;\n"                                                      \
@@ -123,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sectors_of_lanes_beside_each_other),
+	    cmocka_unit_test(the_least_factor_and_the_largest_shift),
 	    cmocka_unit_test(bytes_that_a_block_loads_once),
 	    cmocka_unit_test(known_addresses_tell_themselves),
 	};

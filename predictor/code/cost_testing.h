@@ -24,6 +24,18 @@
 /* %rd3 = a + tid * bytes: two integer instructions. */
 #define ADDRESS(bytes) "mul.wide.u32 %rd2, %r2, " bytes ";\nadd.s64 %rd3, %rd1, %rd2;\n"
 
+/* Adds to the text of a program, of which so many bytes are there, as printf() would print it. */
+static inline __attribute__((format(printf, 4, 5))) void add_to(char *text, size_t size, size_t *length,
+								const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	*length += (size_t)vsnprintf(text + *length, size - *length, format, arguments);
+	va_end(arguments);
+	assert_true(*length < size);
+}
+
 struct kernel {
 	struct kc_ptx_module module;
 	struct kc_cost *cost;
@@ -48,8 +60,8 @@ static void let_go(struct kernel *k)
 #define UNKNOWN UINT64_MAX
 
 /* blocks of `threads` threads, n */
-static int evaluate(const struct kernel *k, uint32_t blocks, uint32_t threads, uint64_t n, uint32_t effort,
-		    struct kc_counts *counts)
+static inline int evaluate(const struct kernel *k, uint32_t blocks, uint32_t threads, uint64_t n, uint32_t effort,
+			   struct kc_counts *counts)
 {
 	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.value = n, .known = n != UNKNOWN}};
 	struct kc_cost_launch launch = {
@@ -59,12 +71,24 @@ static int evaluate(const struct kernel *k, uint32_t blocks, uint32_t threads, u
 }
 
 /* Count of the whole launch. */
-static double counted(const struct kc_counts *counts, enum kc_cost_counter counter)
+static inline double counted(const struct kc_counts *counts, enum kc_cost_counter counter)
 {
 	return counts->of[counter] * counts->threads;
 }
 
-static struct kc_counts evaluated(const char *text, uint32_t blocks, uint32_t threads, uint64_t n)
+static inline struct kc_counts counts_of(const char *text, const struct kc_cost_launch *launch)
+{
+	struct kc_counts counts;
+	struct kernel k;
+
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_evaluate(k.cost, launch, KC_COST_EFFORT_EXACT, &counts), 0);
+	let_go(&k);
+	return counts;
+}
+
+static inline struct kc_counts evaluated(const char *text, uint32_t blocks, uint32_t threads, uint64_t n)
 {
 	struct kc_counts counts;
 	struct kernel k;

@@ -140,6 +140,39 @@ static void conversions_of_64_bits(void **state)
 	assert_near(wide_conversions(KERNEL("cvt.s64.s32 %rd5, %r2;\n")), 0); /* no conversion */
 }
 
+static double constant_requests(const char *body)
+{
+	char text[2048];
+	struct kc_counts counts;
+
+	snprintf(text, sizeof(text), "%s%s%s",
+		 ".version 8.0\n.target sm_75\n.address_size 64\n.const .align 8 .b8 c[512];\n",
+		 strstr(KERNEL_BEGINS, ".visible"), "");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "mov.u64 %%rd4, c;\n%s%s", body, KERNEL_ENDS);
+	counts = evaluated(text, 2, 64, 5);
+	return counts.constant_requests * counts.threads;
+}
+
+#define LOOP_TO(end)                                                                                                   \
+	"mov.u32 %r4, 0;\nL:\nmul.wide.u32 %rd5, %r4, 4;\nadd.s64 %rd5, %rd4, %rd5;\nld.const.f32 %f1, [%rd5];\n"      \
+	"add.s32 %r4, %r4, 1;\nsetp.ne.s32 %p1, %r4, " end ";\n@%p1 bra L;\n"
+
+/* Of 4 warps: one for lanes that address the same, 32 for those that do not; none at a fixed address. */
+static void requests_of_constant_memory(void **state)
+{
+	(void)state;
+	assert_near(
+	    constant_requests("mul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd5, %rd4, %rd5;\nld.const.f32 %f1, [%rd5];\n"), 4);
+	assert_near(
+	    constant_requests("mul.wide.u32 %rd5, %r2, 4;\nadd.s64 %rd5, %rd4, %rd5;\nld.const.f32 %f1, [%rd5];\n"),
+	    4 * 32);
+	assert_near(constant_requests("ld.const.f32 %f1, [c+8];\n"), 0);
+	/* 600 iterations, and 8, which ptxas unrolls */
+	assert_near(constant_requests(LOOP_TO("600")), 4 * 600);
+	assert_near(constant_requests(LOOP_TO("8")), 0);
+	assert_near(constant_requests(LOOP_TO("%r1")), 4 * 5); /* n */
+}
+
 /* An array in local memory: where it is known which element all lanes take, they lie next to each other. */
 static double scattered(const char *index)
 {
@@ -218,6 +251,7 @@ int main(void)
 	    cmocka_unit_test(the_warp_that_waits_longest),
 	    cmocka_unit_test(floats_that_a_block_adds_to_one_word),
 	    cmocka_unit_test(conversions_of_64_bits),
+	    cmocka_unit_test(requests_of_constant_memory),
 	    cmocka_unit_test(words_of_local_memory),
 	    cmocka_unit_test(branches_that_lanes_take_apart),
 	    cmocka_unit_test(branches_within_branches),

@@ -49,10 +49,14 @@ const char *kc_cost_counter_name(uint32_t counter);
 
 /* What was unknown, and something assumed of it: bits. */
 enum kc_assumed {
-	KC_ASSUMED_UNTOLD = 1, /* earlier versions did not tell what */
+	KC_ASSUMED_UNTOLD = 1, /* earlier versions did not tell what, */
 	KC_ASSUMED_BRANCH = 2,
-	KC_ASSUMED_ADDRESS = 4, /* or how much was accessed there */
-	KC_ASSUMED_TRIPS = 8,
+	KC_ASSUMED_ADDRESS = 4,      /* or how much was accessed there */
+	KC_ASSUMED_UNTOLD_TRIPS = 8, /* nor how much depends on trip counts */
+	/* How long a loop is: that it comes to the end that it counts to, of the memory that it goes through, or of
+	 * what it halves. */
+	KC_ASSUMED_LENGTH = 16,
+	KC_ASSUMED_TRIPS = 32,
 };
 
 struct kc_counts {
@@ -64,7 +68,7 @@ struct kc_counts {
 	double least_passes;   /* without bank conflicts: 1 per request for 4 bytes per lane, 2 for 8, 4 for 16 */
 	double threads;        /* of the launch */
 	double active_share; /* of a warp's lanes, on average over the instructions it executes: 1 without divergence */
-	double unsure_share; /* of those instructions, which it depends on an unknown branch to execute */
+	double unsure_share; /* of those instructions, which it depends on an unknown branch or trip count to execute */
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
 	/* Of what a warp executes, instructions that wait for each other, block by block (formula/chain.c), on average
@@ -79,6 +83,9 @@ struct kc_counts {
 	 * do not have in common, so that they access a sector each. */
 	double scattered_local;
 	double lines; /* of L1, 128 bytes, that the requests of global memory touch, divided by threads */
+	/* Of constant memory at addresses in registers, divided by threads: one for the lanes of a warp that certainly
+	 * address the same, else one for each. */
+	double constant_requests;
 	/* Of the launch, where a byte or word that is accessed more than once counts once: estimated from the steps of
 	 * the addresses, also where the counts are exact; all that is accessed, where addresses are not known. 0: none,
 	 * or not known. */
@@ -91,6 +98,9 @@ struct kc_counts {
 	uint8_t assumed;            /* enum kc_assumed: control flow or an address was unknown */
 	uint8_t other_architecture; /* of PTX that the device's code was not compiled from: never exact */
 };
+
+/* Nothing was assumed in them, and they are of the code for this device. */
+int kc_counts_are_known(const struct kc_counts *counts);
 
 /* SECTORS / REQUESTS: 4 for 32 adjacent floats. 0 if there are no requests. */
 double kc_counts_sectors_per_request(const struct kc_counts *counts);
@@ -113,6 +123,7 @@ struct kc_cost_argument {
 struct kc_cost_buffer {
 	uint32_t param, offset_bytes; /* where the pointer is; offset: in the parameter */
 	uint64_t first, bytes;        /* address; bytes > 0 */
+	uint8_t is_large;             /* what it holds may be loaded more than once: L2 does not keep it */
 };
 
 struct kc_cost_launch {
@@ -120,7 +131,6 @@ struct kc_cost_launch {
 	uint32_t dynamic_shared_bytes;
 	const struct kc_cost_argument *arguments; /* in the order of the parameters */
 	uint32_t argument_count;                  /* the arguments of further parameters are not known */
-	/* Those of which what they hold differs no more often than it is loaded once, such as what stays in L2. */
 	const struct kc_cost_buffer *buffers;
 	uint32_t buffer_count;
 };
@@ -151,8 +161,12 @@ struct kc_cost_need {
  * other, loops that lanes leave one by one, reductions over a block, large bodies
  * at the edges of small grids. Evaluate those on another thread with
  * KC_COST_EFFORT_EXACT: tens of µs, rarely milliseconds, 1.5 s at most.
+ *
+ * KC_COST_EFFORT_INTEGERS is the same with floating-point arithmetic taken as not
+ * known, for launches that need more steps by that; -EAGAIN also if there is none.
  */
 #define KC_COST_EFFORT_LAUNCH 250u
+#define KC_COST_EFFORT_INTEGERS (KC_COST_EFFORT_LAUNCH - 1)
 #define KC_COST_EFFORT_EXACT 50000000u /* beyond it the rest is sampled */
 
 #endif

@@ -43,37 +43,44 @@ static void find_running(struct kc__in_flight *in_flight)
 	in_flight->running_count = count;
 }
 
-/* A queued kernel lets nothing pass before its last block is placed, unless its priority is lower: then its blocks
- * make room. Times have no pattern that a branch predictor could learn, so no branch depends on them. */
+/* Whether it shares the SMs at t is noted. */
+static void note_resident(struct kc__in_flight *in_flight, struct kc__head *head, unsigned resident)
+{
+	int64_t end_ns = resident ? head->end_ns : INT64_MAX;
+
+	head->flags = (uint8_t)((head->flags & ~KC__RESIDENT) | resident * KC__RESIDENT);
+	in_flight->residents += resident;
+	in_flight->resident = resident ? head : in_flight->resident;
+	in_flight->first_end_ns = end_ns < in_flight->first_end_ns ? end_ns : in_flight->first_end_ns;
+}
+
+static void begin_residents(struct kc__in_flight *in_flight)
+{
+	in_flight->residents = 0;
+	in_flight->first_end_ns = INT64_MAX;
+}
+
+/* Until when kernels ahead keep it from placing a block, and who is resident at t: all in one look at their heads. A
+ * queued kernel lets nothing pass before its last block is placed, unless its priority is lower: then its blocks make
+ * room. Times have no pattern that a branch predictor could learn, so no branch depends on them. */
 static int64_t blocked_until_ns(struct kc__in_flight *in_flight, int priority, int64_t t)
 {
 	int64_t until = t;
 
+	begin_residents(in_flight);
 	for (unsigned i = 0; i < in_flight->running_count; i++) {
-		const struct kc__head *head = running(in_flight, i);
-		unsigned queued = (head->start_ns <= t) | (head->flags & KC__WAITS_FOR_ROOM);
+		struct kc__head *head = running(in_flight, i);
+		unsigned started = head->start_ns <= t, runs = head->end_ns > t;
+		unsigned queued = started | (head->flags & KC__WAITS_FOR_ROOM);
 		int64_t placed = head->placed_ns;
 
+		note_resident(in_flight, head, started & (placed <= t) & runs);
 		if (__builtin_expect(priority < head->priority, 0))
 			placed = outranked_until_ns(head, t);
-		placed = (queued & (head->end_ns > t)) ? placed : t;
+		placed = (queued & runs) ? placed : t;
 		until = placed > until ? placed : until;
 	}
 	return until;
-}
-
-static void find_residents(struct kc__in_flight *in_flight, int64_t t)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < in_flight->running_count; i++) {
-		struct kc__head *head = running(in_flight, i);
-		unsigned resident = (head->start_ns <= t) & (head->placed_ns <= t) & (head->end_ns > t);
-
-		head->flags = (uint8_t)((head->flags & ~KC__RESIDENT) | resident * KC__RESIDENT);
-		count += resident;
-	}
-	in_flight->residents = count;
 }
 
 /* When another kernel may become resident: t, or the first end where the device has as many as it can hold. */
@@ -126,14 +133,6 @@ static int fits_wherever_they_are(const struct kc__device_limits *limits, struct
 	return kc__blocks_fitting(free, grid) >= most_on_one_sm(&grid->last);
 }
 
-static const struct kc__sm_blocks *only_resident(struct kc__in_flight *in_flight)
-{
-	for (unsigned i = 0; i < in_flight->running_count; i++)
-		if (running(in_flight, i)->flags & KC__RESIDENT)
-			return &running(in_flight, i)->sm_blocks;
-	return NULL;
-}
-
 static __attribute__((noinline)) uint32_t offer_beside_many(struct kc__in_flight *in_flight, const struct kc_grid *grid)
 {
 	for (unsigned i = 0; i < in_flight->running_count; i++) {
@@ -152,7 +151,7 @@ static __attribute__((hot)) uint32_t find_offer(const struct kc__device_limits *
 	uint32_t slots;
 
 	if (in_flight->residents == 1)
-		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, only_resident(in_flight), grid,
+		slots = kc__sm_room_beside(&limits->sm, in_flight->room.sm_count, &in_flight->resident->sm_blocks, grid,
 					   &in_flight->offer);
 	else
 		slots = offer_beside_many(in_flight, grid);
@@ -163,16 +162,9 @@ static __attribute__((hot)) uint32_t find_offer(const struct kc__device_limits *
 static int find_slots(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
 		      const struct kc_grid *grid, uint32_t *slots)
 {
-	int one_wave = grid->waves == 1, fits;
+	int fits = grid->waves == 1 && fits_wherever_they_are(limits, in_flight, grid);
 
-	if (one_wave && in_flight->residents > 1 && fits_wherever_they_are(limits, in_flight, grid)) {
-		*slots = (uint32_t)grid->blocks;
-		return 1;
-	}
-	*slots = find_offer(limits, in_flight, grid);
-	fits = one_wave && in_flight->residents == 1 && in_flight->offer.least >= most_on_one_sm(&grid->last);
-	if (fits)
-		*slots = (uint32_t)grid->blocks;
+	*slots = fits ? (uint32_t)grid->blocks : find_offer(limits, in_flight, grid);
 	return fits;
 }
 
@@ -202,18 +194,6 @@ __attribute__((hot)) void kc__in_flight_remove(struct kc__in_flight *in_flight, 
 	in_flight->kernels[last / 64] &= ~(UINT64_C(1) << last % 64);
 }
 
-static int64_t first_end_ns(struct kc__in_flight *in_flight)
-{
-	int64_t first = INT64_MAX;
-
-	for (unsigned i = 0; i < in_flight->running_count; i++) {
-		const struct kc__head *head = running(in_flight, i);
-
-		first = (head->flags & KC__RESIDENT) && head->end_ns < first ? head->end_ns : first;
-	}
-	return first;
-}
-
 static int64_t last_end_ns(struct kc__in_flight *in_flight)
 {
 	int64_t last = INT64_MIN;
@@ -228,13 +208,11 @@ static int64_t last_end_ns(struct kc__in_flight *in_flight)
 
 static void let_ended_go(struct kc__in_flight *in_flight, int64_t t)
 {
+	begin_residents(in_flight);
 	for (unsigned i = 0; i < in_flight->running_count; i++) {
 		struct kc__head *head = running(in_flight, i);
 
-		if (!(head->flags & KC__RESIDENT) || head->end_ns > t)
-			continue;
-		head->flags ^= KC__RESIDENT;
-		in_flight->residents--;
+		note_resident(in_flight, head, (head->flags & KC__RESIDENT) && head->end_ns > t);
 	}
 }
 
@@ -263,13 +241,12 @@ static struct start find_start(const struct kc__device_limits *limits, struct kc
 			start.waited_for = KC_CASE_C;
 			continue;
 		}
-		find_residents(in_flight, t);
 		if (!in_flight->residents)
 			break;
 		*fits_anywhere = find_slots(limits, in_flight, grid, &start.slots);
 		if (start.slots)
 			break;
-		start.ns = step < STEPS_MAX ? first_end_ns(in_flight) : last_end_ns(in_flight);
+		start.ns = step < STEPS_MAX ? in_flight->first_end_ns : last_end_ns(in_flight);
 		start.waited_for = KC_CASE_C;
 	}
 	return start;
@@ -298,7 +275,7 @@ static double duration_beside_ns(const struct kc__device_limits *limits, struct 
 
 		if (!in_flight->residents || slowdown <= 1 || step == STEPS_MAX)
 			return t + left * slowdown;
-		end_ns = first_end_ns(in_flight);
+		end_ns = in_flight->first_end_ns;
 		stop = (double)(end_ns - start->ns);
 		if (t + left * slowdown <= stop)
 			return t + left * slowdown;
@@ -317,15 +294,26 @@ static uint32_t case_of(const struct start *start, unsigned beside)
 	return (uint32_t)start->waited_for;
 }
 
-static void place_alone(const struct kc__device_limits *limits, const struct kc_work *work, int64_t start_ns,
-			int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave)
+/* Alone, or wherever the others are. The odd blocks of its last wave go to the SMs from `first` on. */
+static void place_unhindered(const struct kc__device_limits *limits, const struct kc_work *work, uint32_t first,
+			     int64_t start_ns, int64_t solo_ns, struct kc_placement *out,
+			     struct kc__last_wave *last_wave)
 {
 	out->start_ns = start_ns;
 	out->end_ns = start_ns + solo_ns;
 	out->slowdown = 1;
 	out->slowdown_waves = 1;
 	last_wave->waves = work->grid.waves;
-	kc__sm_blocks_evenly(last_wave->sm_blocks, &work->grid.last, limits->sm_count, 0);
+	kc__sm_blocks_evenly(last_wave->sm_blocks, &work->grid.last, limits->sm_count, first);
+}
+
+/* Rank of the SM that its odd blocks begin with, so that those of kernels beside each other spread. */
+static uint32_t take_next(struct kc__in_flight *in_flight, const struct kc_grid *grid)
+{
+	uint32_t first = in_flight->next;
+
+	in_flight->next = (first + grid->last.extra) % in_flight->room.sm_count;
+	return first;
 }
 
 static uint64_t waves_at(const struct start *start, const struct kc_grid *grid, uint32_t *last)
@@ -354,25 +342,14 @@ static uint64_t place_last_wave(struct kc__offer *offer, struct start *start, co
 	return waves;
 }
 
-static uint64_t place_last_wave_anywhere(struct kc__in_flight *in_flight, const struct kc_grid *grid,
-					 struct kc__sm_blocks *sm_blocks)
-{
-	uint32_t sm_count = in_flight->room.sm_count;
-
-	kc__sm_blocks_evenly(sm_blocks, &grid->last, sm_count, in_flight->next);
-	in_flight->next = (in_flight->next + grid->last.extra) % sm_count;
-	return 1;
-}
-
 static void place_beside_others(const struct kc__device_limits *limits, struct kc__in_flight *in_flight,
-				struct start *start, int fits_anywhere, const struct kc_work *work, int64_t solo_ns,
+				struct start *start, const struct kc_work *work, int64_t solo_ns,
 				struct kc_placement *out, struct kc__last_wave *last_wave)
 {
 	const struct kc_grid *grid = &work->grid;
 	double ns;
 
-	last_wave->waves = fits_anywhere ? place_last_wave_anywhere(in_flight, grid, last_wave->sm_blocks)
-					 : place_last_wave(&in_flight->offer, start, grid, last_wave->sm_blocks);
+	last_wave->waves = place_last_wave(&in_flight->offer, start, grid, last_wave->sm_blocks);
 	ns = duration_beside_ns(limits, in_flight, start, grid, (double)solo_ns);
 	out->start_ns = start->ns;
 	out->end_ns = start->ns + (int64_t)ns;
@@ -414,11 +391,11 @@ __attribute__((hot)) void kc__place(const struct kc__device_limits *limits, stru
 		start = find_start(limits, in_flight, priority, ready_ns, grid, &fits_anywhere);
 	out->concurrency_case = case_of(&start, in_flight->residents);
 	kc__sm_blocks_init(last_wave->sm_blocks, &grid->block);
-	if (in_flight->residents)
-		place_beside_others(limits, in_flight, &start, fits_anywhere, work, solo_ns, out, last_wave);
+	if (in_flight->residents && !fits_anywhere)
+		place_beside_others(limits, in_flight, &start, work, solo_ns, out, last_wave);
 	else
-		place_alone(limits, work, start.ns, solo_ns, out, last_wave);
-	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);
+		place_unhindered(limits, work, fits_anywhere ? take_next(in_flight, grid) : 0, start.ns, solo_ns, out,
+				 last_wave);
 	expect_load(&out->meeting.load, in_flight, out);
 	out->meeting.room = out->slowdown;
 }

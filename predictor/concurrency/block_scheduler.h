@@ -63,7 +63,9 @@ struct kc__in_flight {
 	uint64_t kernels[KC__PLACE_WORDS]; /* a bit for each head that is a kernel; the others are not filled in */
 	/* While a launch is placed; too large for the stack of the thread that makes it: */
 	unsigned residents, running_count;
-	uint8_t running[152]; /* the bits of `kernels` in ascending order; KC__HEADS_MAX, to the end of a cache line */
+	struct kc__head *resident; /* one of the residents */
+	int64_t first_end_ns;      /* of the residents */
+	uint8_t running[136]; /* the bits of `kernels` in ascending order; KC__HEADS_MAX, to the end of a cache line */
 	struct kc__head heads[KC__HEADS_MAX];
 	struct kc__span spans[KC__HEADS_MAX];
 	struct kc__offer offer; /* room that the residents leave */
@@ -114,7 +116,7 @@ static inline void kc__in_flight_vacate(struct kc__in_flight *in_flight, unsigne
 void kc__in_flight_remove(struct kc__in_flight *in_flight, unsigned place);
 
 /* ready_ns: when everything but room on the SMs allows it to start. solo_ns ≥ 0.
- * Fills all of *out but the ticket and the context, and all of *last_wave. */
+ * Fills all of *out but the ticket and the context, and all of *last_wave but wave_ns. */
 void kc__place(const struct kc__device_limits *limits, struct kc__in_flight *in_flight, int priority, int64_t ready_ns,
 	       const struct kc_work *work, int64_t solo_ns, struct kc_placement *out, struct kc__last_wave *last_wave);
 

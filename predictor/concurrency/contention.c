@@ -49,6 +49,35 @@ void kc_contention_init(struct kc_contention *c, struct kc_contention *parent)
 	*c = (struct kc_contention){.parent = parent};
 }
 
+static float weight_of(float error)
+{
+	return 1 / (error * error * error);
+}
+
+void kc_contention_detach(struct kc_contention *c)
+{
+	c->parent = NULL;
+	for (uint32_t i = 0; i < KC_CONTENTION_CELLS; i++) {
+		struct mean_slowdown cell = unpack(c->cells[i]);
+
+		cell.weight = 0;
+		write_cell(&c->cells[i], cell);
+	}
+}
+
+void kc_contention_attach(struct kc_contention *c, struct kc_contention *parent)
+{
+	c->parent = parent;
+	for (uint32_t i = 0; i < KC_CONTENTION_CELLS; i++) {
+		struct mean_slowdown cell = unpack(c->cells[i]);
+
+		if (!c->counts[i])
+			continue;
+		cell.weight = weight_of(kc__greater(c->errors[i], LEAST_ERROR));
+		write_cell(&c->cells[i], cell);
+	}
+}
+
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns)
 {
 	struct kc_load load = {{[KC_LOAD_ISSUE] = work->issue}};
@@ -75,42 +104,31 @@ void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64
 #define PACKED_ROOM_MAX 0xffffffu
 #define PACKED_LOAD 32.0f
 
-/* Rounded to the nearest unit, at most max. */
-static uint64_t units(float value, float unit, uint32_t max)
-{
-	float scaled = value * unit + 0.5f;
+/* Room and the loads side by side. */
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_units __attribute__((vector_size(16)));
 
-	scaled = scaled > 0 ? scaled : 0;
-	return (uint32_t)(int32_t)(scaled < (float)max ? scaled : (float)max); /* every max is below 2^24: exact */
+static inline four_units selected(four_units mask, four a, four b)
+{
+	return ((four_units)a & mask) | ((four_units)b & ~mask);
 }
 
-static int has_load(const struct kc_load *load)
-{
-	return load->of[KC_LOAD_ISSUE] > 0 || load->of[KC_LOAD_MEMORY] > 0 || load->of[KC_LOAD_L2] > 0;
-}
-
-static uint64_t pack_load(const struct kc_load *load)
-{
-	uint64_t packed = 0;
-
-	for (int i = 0; i < KC_LOAD_TERMS; i++)
-		packed |= units(load->of[i], PACKED_LOAD, UINT8_MAX) << (8 * i);
-	return packed;
-}
-
-/* Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the context's classes. */
+/* Each rounded to its nearest unit. Every maximum is below 2^24: exact. Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the
+ * context's classes. */
 __attribute__((hot)) uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
 {
+	static const four unit = {PACKED_ROOM, PACKED_LOAD, PACKED_LOAD, PACKED_LOAD};
+	static const four most = {PACKED_ROOM_MAX, UINT8_MAX, UINT8_MAX, UINT8_MAX};
 	uint32_t context = meeting->context;
-	uint64_t packed = (uint32_t)PACKED_ROOM; /* as most launches meet nobody */
+	four scaled = {meeting->room, meeting->load.of[0], meeting->load.of[1], meeting->load.of[2]};
+	four_units units;
 
-	if (meeting->room != 1)
-		packed = units(meeting->room, PACKED_ROOM, PACKED_ROOM_MAX);
-	if (has_load(&meeting->load))
-		packed |= pack_load(&meeting->load) << 24;
-	packed |= (uint64_t)(context & 0xf) << 48;
-	packed |= (uint64_t)(context >> 8 & 0xf) << 52;
-	return packed | (uint64_t)(context >> 16 & 0xff) << 56;
+	scaled = scaled * unit + 0.5f;
+	scaled = (four)((four_units)scaled & (scaled > 0));
+	units = __builtin_convertvector((four)selected(scaled < most, scaled, most), four_units);
+	return (uint32_t)units[0] | (uint64_t)(uint32_t)(units[1] | units[2] << 8 | units[3] << 16) << 24 |
+	       (uint64_t)(context & 0xf) << 48 | (uint64_t)(context >> 8 & 0xf) << 52 |
+	       (uint64_t)(context >> 16 & 0xff) << 56;
 }
 
 struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed)
@@ -247,7 +265,7 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 		mean_error += (fabsf(error) - mean_error) * kc__greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
 	error = kc__greater(mean_error, LEAST_ERROR) * young_penalty(*count);
 	c->errors[i] = error;
-	cell.weight = 1 / (error * error * error);
+	cell.weight = weight_of(error);
 	write_cell(&c->cells[i], cell);
 }
 

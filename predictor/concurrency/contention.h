@@ -71,6 +71,10 @@ struct kc_contention {
 /* parent NULL: this is the device's. Nothing is learned yet. */
 void kc_contention_init(struct kc_contention *c, struct kc_contention *parent);
 
+/* Without what follows from the rest, as it is saved: the parent, and the cells' weights. And with them again. */
+void kc_contention_detach(struct kc_contention *c);
+void kc_contention_attach(struct kc_contention *c, struct kc_contention *parent);
+
 /* Load of a kernel that runs alone. bytes: its traffic to device memory, 0 where not known. solo_ns > 0. */
 struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *work, double bytes, int64_t solo_ns);
 

@@ -5,6 +5,13 @@
 
 #define FIRST_SPANS 64u
 
+const char *kc_overlap_name(uint32_t overlap)
+{
+	static const char *const names[] = {"unknown", "none", "behind", "overtaken"};
+
+	return overlap < sizeof(names) / sizeof(names[0]) ? names[overlap] : "unknown";
+}
+
 static void record_overlap(struct kc_span *a, struct kc_span *b)
 {
 	struct kc_span *first = a->order < b->order ? a : b, *second = first == a ? b : a;

@@ -26,6 +26,8 @@ enum kc_overlap {
 	KC_OVERLAP_BEHIND = 2,    /* overlapped a kernel launched before it */
 	KC_OVERLAP_OVERTAKEN = 3, /* overlapped only kernels launched after it */
 };
+/* "unknown", "none", "behind", "overtaken". */
+const char *kc_overlap_name(uint32_t overlap);
 
 struct kc_span {
 	int64_t start_ns, end_ns;

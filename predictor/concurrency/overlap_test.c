@@ -118,6 +118,35 @@ static void beside_what_is_opaque_nothing_is_known(void **state)
 	kc_spans_free(&spans);
 }
 
+/* The last place has been left by another one of the same owner's. */
+static void only_what_is_there_is_taken(void **state)
+{
+	struct kc_spans spans = {0};
+	uint8_t overlap[3] = {0};
+	int owners[3];
+	struct kc_span span, taken = {0};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		span =
+		    (struct kc_span){.end_ns = 10, .order = (uint64_t)i, .overlap = &overlap[i], .owner = &owners[i]};
+		assert_int_equal(kc_spans_add(&spans, &span), 0);
+	}
+	assert_int_equal(kc_spans_take(&spans, &owners[2], &taken), 1);
+	assert_int_equal(taken.order, 2);
+	assert_int_equal(kc_spans_take(&spans, &owners[2], &taken), 0);
+	assert_int_equal(kc_spans_take(&spans, &spans, &taken), 0);
+	assert_int_equal(spans.count, 2);
+	assert_int_equal(kc_spans_take(&spans, &owners[0], &taken), 1);
+	assert_int_equal(taken.order, 0);
+	assert_int_equal(spans.count, 1);
+	assert_ptr_equal(spans.at[0].owner, &owners[1]);
+	assert_int_equal(kc_spans_take(&spans, &owners[1], &taken), 1);
+	assert_int_equal(kc_spans_take(&spans, &owners[1], &taken), 0);
+	assert_int_equal(spans.count, 0);
+	kc_spans_free(&spans);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +154,7 @@ int main(void)
 	    cmocka_unit_test(what_waits_too_long_is_not_known),
 	    cmocka_unit_test(what_may_have_met_it_is_not_known),
 	    cmocka_unit_test(beside_what_is_opaque_nothing_is_known),
+	    cmocka_unit_test(only_what_is_there_is_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,8 +322,7 @@ static int64_t clamp_duration_ns(int64_t duration_ns)
 
 /* Replaces duration and slowdown by what launches like this one took, where that is known. */
 static inline __attribute__((always_inline)) void apply_learned_duration(const struct kc_demand *demand,
-									 int64_t solo_ns, struct kc_placement *out,
-									 struct kc__last_wave *last_wave)
+									 int64_t solo_ns, struct kc_placement *out)
 {
 	float slowdown = out->slowdown;
 	double ns;
@@ -341,7 +340,6 @@ static inline __attribute__((always_inline)) void apply_learned_duration(const s
 	}
 	out->slowdown = slowdown;
 	out->end_ns = out->start_ns + (int64_t)ns;
-	kc__last_wave_of(last_wave, out->end_ns - out->start_ns);
 }
 
 /* A launch that had nothing else in flight. */
@@ -372,8 +370,8 @@ static __attribute__((noinline)) void estimate_again(struct kc_repeated *repeate
 	repeated->direct = demand->direct;
 	repeated->placement.end_ns = solo_ns;
 	repeated->placement.slowdown = 1;
-	kc__last_wave_of(&last_wave, solo_ns);
-	apply_learned_duration(demand, solo_ns, &repeated->placement, &last_wave);
+	apply_learned_duration(demand, solo_ns, &repeated->placement);
+	kc__last_wave_of(&last_wave, repeated->placement.end_ns - repeated->placement.start_ns);
 	repeated->interval.wave_ns = (float)last_wave.wave_ns;
 }
 
@@ -413,7 +411,8 @@ static void place(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int64_
 	kc__place(&tl->limits, &tl->in_flight, s->priority, ready_ns, demand->work, solo_ns, out, &last_wave);
 	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
 	out->contended = demand->contention ? kc_contention_slowdown(demand->contention, &out->meeting) : 0;
-	apply_learned_duration(demand, solo_ns, out, &last_wave);
+	apply_learned_duration(demand, solo_ns, out);
+	kc__last_wave_of(&last_wave, out->end_ns - out->start_ns);
 	fill_interval(interval, demand, out, &last_wave, out->start_ns > ready_ns ? KC__WAITS_FOR_ROOM : 0);
 	if (demand->repeated && !tl->busy_count)
 		remember(demand->repeated, tl->before, demand, out, interval, last_wave.waves);

@@ -363,6 +363,7 @@ static void add_to_mix(struct mix *mix, int64_t *ready_ns)
 
 	*ready_ns += random_below(20000);
 	kc__place(&mix->limits, &mix->in_flight, 0, *ready_ns, &work, 20000 + random_below(50000), &p, &last_wave);
+	kc__last_wave_of(&last_wave, p.end_ns - p.start_ns);
 	check_last_wave(mix, &work, &last_wave);
 	mix->blocks[place] = work.grid.block;
 	kc__in_flight_add(&mix->in_flight);

@@ -77,7 +77,7 @@ const struct kc_device *kc_device_builtin_like(uint32_t cc_major, uint32_t cc_mi
 enum kc_device_match {
 	KC_MATCH_NONE,
 	KC_MATCH_LETTERS,    /* its letters occur: "a10" in a100, "1080" in gtx1080ti, which are other devices */
-	KC_MATCH_NAME_PARTS, /* whole words and numbers of the device's full name alone: "h100 hbm3" */
+	KC_MATCH_NAME_PARTS, /* whole words and numbers of the device's full name alone: "h100 80gb" */
 	KC_MATCH_PARTS,      /* of its short name: "4090", "a100-80" */
 	KC_MATCH_WHOLE,      /* the whole name: "RTX 4090" */
 };

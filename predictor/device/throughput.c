@@ -11,7 +11,7 @@
  * cycle by the A100 white paper; P100 1,624 and T4 1,270 GB/s as Jia et al., "Dissecting the NVidia Turing T4 GPU via
  * Microbenchmarking" (2019), measured. What neither tells is that of the nearest: Kepler's to Pascal's L1, L2 before
  * P100, and L2 of 9.0 and later. Of 8.6 it is between T4 and A100: 20 to 64 bytes serve alike
- * (solo/resources_trace_test.c). */
+ * (solo/resources/resources_trace_test.c). */
 static const struct kc_throughput rows[] = {
     /* cc      16   32   64  special int convert tensor; units, passes, L1, L2 */
     {3, 0, 192, 192, 8, 32, 160, 32, 0, 32, 1, 128, 32},     {3, 5, 192, 192, 64, 32, 160, 32, 0, 32, 1, 128, 32},

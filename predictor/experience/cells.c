@@ -6,7 +6,6 @@
 #include <string.h>
 
 /* Chosen on recorded traces of the V100 and the RTX 2080 Ti. Errors are relative. */
-#define LEAST_ERROR 0.003f           /* no estimate is trusted to be better */
 #define ERROR_MEMORY 30.0f           /* measurements */
 #define STEP 0.3f                    /* step of a running quantile, as a share of its own error */
 #define LEAST_STEP_ERROR 0.002f      /* smaller errors do not shorten the step further */
@@ -69,7 +68,7 @@ void kc_estimators_init(struct kc_estimators *estimators)
 		estimators->error[i] = FIRST_ESTIMATOR_ERROR;
 }
 
-/* 0: not found. Branches here would be unpredictable. */
+/* 0: not found. Branches by what is found would be unpredictable. */
 static inline uint64_t find_word(const struct kc_cells *cells, struct slot slot)
 {
 	const uint64_t *words = cells->words[slot.bucket];
@@ -155,6 +154,18 @@ static void load_cell(struct cell_set *c, uint32_t kind, uint64_t word)
 	c->weights[kind] = weight_of(word);
 }
 
+/* Where some of the cells may be saved ones that are not in the table yet. */
+static void load_waiting(const struct kc_cells *cells, const struct slot *slots, struct cell_set *c)
+{
+	for (uint32_t kind = 0; kind < c->kinds; kind++) {
+		struct slot slot = slots[kind];
+
+		load_cell(c, kind,
+			  kc__cells_wait(cells, slot.bucket) ? kc__cells_find_waiting(cells, slot.bucket, slot.name)
+							     : find_word(cells, slot));
+	}
+}
+
 void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name, uint64_t context,
 		       struct kc_context_estimate *out)
 {
@@ -166,8 +177,11 @@ void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name,
 		slots[kind] = slot_of(name, context, kind);
 		__builtin_prefetch(cells->words[slots[kind].bucket]);
 	}
-	for (uint32_t kind = 0; kind < cell_set.kinds; kind++)
-		load_cell(&cell_set, kind, find_word(cells, slots[kind]));
+	if (cells->waiting.saved)
+		load_waiting(cells, slots, &cell_set);
+	else
+		for (uint32_t kind = 0; kind < cell_set.kinds; kind++)
+			load_cell(&cell_set, kind, find_word(cells, slots[kind]));
 	conclude(&cell_set, context, out);
 }
 
@@ -286,6 +300,8 @@ static uint32_t way_of(struct kc_cells *cells, struct slot slot)
 	const uint64_t *words = cells->words[slot.bucket];
 	uint32_t found = 0, empty = 0, way;
 
+	if (kc__cells_wait(cells, slot.bucket))
+		kc__cells_take_over(cells, slot.bucket / GROUP_BUCKETS);
 	for (way = 0; way < WAYS; way++) {
 		found |= (uint32_t)(words[way] && (words[way] & 0xffffu) == slot.name) << way;
 		empty |= (uint32_t)!words[way] << way;

@@ -56,12 +56,17 @@ void kc_cells_estimate(const struct kc_cells *cells, const struct kc_name *name,
 void kc_cells_learn(struct kc_cells *cells, struct kc_estimators *estimators, const struct kc_name *name,
 		    uint64_t context, float measured_log_ns, struct kc_context_estimate *before);
 
+/* Changes with how cells are saved. */
+uint32_t kc_cells_layout(void);
 /* To keep what was learned and to begin with it. At most this much, and hardly ever more than a third: */
 size_t kc_cells_saved_most(void);
-/* Writes what is known into `into`, and returns its size. By the learning thread. */
+/* Writes what is known into `into`, aligned to 8, and returns its size. By the learning thread. */
 size_t kc_cells_save(const struct kc_cells *cells, void *into);
-/* Cells as kc_cells_init() leaves them. -EBADMSG: these bytes are none that kc_cells_save() makes; then cells may hold
- * part of them, all of it possible. */
+/* Cells as kc_cells_init() leaves them; saved: aligned to 8. It is read where a context is looked up, so it must stay
+ * until kc_cells_take_over(). -EBADMSG: these bytes are none that kc_cells_save() makes, and cells are as before. Of
+ * cells, what learning cannot have made is left out. */
 int kc_cells_load(struct kc_cells *cells, const void *saved, size_t bytes);
+/* All that waits there: saved is not needed any more. No thread may look anything up meanwhile. */
+void kc_cells_take_over(struct kc_cells *cells);
 
 #endif

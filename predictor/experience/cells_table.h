@@ -13,9 +13,13 @@
 #define KEPT_BY_ONE 16384u
 #define KEPT_BY_MOST 64u /* measurements */
 
+#define LEAST_ERROR 0.003f     /* relative; no estimate is trusted to be better. Chosen as those in cells.c */
 #define LARGEST_ERROR 4.0f     /* of one measurement */
 #define NEW_MEMORY 200.0f      /* measurements */
 #define LARGEST_NEW_ERROR 1.0f /* of one of them */
+
+/* Of a cell: each estimator has 1 at most, over the cube of its error. A hundredth more for what is rounded. */
+#define LARGEST_WEIGHT (1.01f * KC_ESTIMATORS / (LEAST_ERROR * LEAST_ERROR * LEAST_ERROR))
 
 /* The kinds of new cells are those of contexts, and the start of a history, where no error is expected until one is
  * seen. */
@@ -30,13 +34,41 @@ struct cell {
 	uint16_t at_start; /* 1: some of it was learned from the first launches of a history */
 };
 
+/* A cell as it is saved. What it estimates is apart: a value and an error that all estimators share, as they do after
+ * one measurement, or those of each. */
+struct kc__saved_cell {
+	uint32_t which, used;
+	uint64_t word;
+};
+
+/* Saved cells that are not in the table yet. Those of a few buckets are taken over together, when a measurement of one
+ * of them is learned; until then launching threads find their words here. */
+#define GROUP_BUCKETS 8u
+#define GROUPS (BUCKETS / GROUP_BUCKETS)
+struct waiting {
+	const struct kc__saved_cell *saved; /* NULL: none */
+	const float *estimates;
+	uint32_t first[GROUPS + 1], first_estimate[GROUPS + 1];
+	uint8_t waits[GROUPS]; /* 1: yes */
+};
+
 struct kc_cells {
 	uint64_t words[BUCKETS][WAYS]; /* value, weight and name: what launching threads read */
 	struct cell cells[BUCKETS][WAYS];
 	float new_error[NEW_KINDS];
 	float new_count[NEW_KINDS];
 	uint32_t clock; /* measurements learned so far */
+	struct waiting waiting;
 };
+
+/* cells_saved.c */
+uint64_t kc__cells_find_waiting(const struct kc_cells *cells, uint32_t bucket, uint16_t name); /* 0: not found */
+void kc__cells_take_over(struct kc_cells *cells, uint32_t group);                              /* by the learner */
+
+static inline int kc__cells_wait(const struct kc_cells *cells, uint32_t bucket)
+{
+	return cells->waiting.saved && __atomic_load_n(&cells->waiting.waits[bucket / GROUP_BUCKETS], __ATOMIC_ACQUIRE);
+}
 
 /* A word: bits 32 to 63 the value, a float; 16 to 31 the upper half of the weight, a float; 0 to 15 the name, which
  * tells the cells of a bucket apart. */
@@ -65,6 +97,11 @@ static inline uint64_t pack(float value, float weight, uint16_t name)
 static inline float value_of(uint64_t word)
 {
 	return as_float((uint32_t)(word >> 32));
+}
+
+static inline uint16_t name_of(uint64_t word)
+{
+	return (uint16_t)word;
 }
 
 static inline float weight_of(uint64_t word)

@@ -35,17 +35,15 @@ static uint64_t part_of(uint64_t x, enum kc_context_kind kind)
 	return x * HASH_MULTIPLIER >> (64 - PART_BITS) << ((kind - 1) * PART_BITS);
 }
 
-/* A sum, so that it does not depend on how streams are numbered. */
-__attribute__((hot)) uint64_t kc_history_concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
+/* A sum, so that it does not depend on how streams are numbered, and without branches, as times have no pattern. */
+static uint64_t concurrent(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
 	int64_t end_ns = h->stream_of[stream % KC_HISTORY_STREAMS].end_ns;
 	int64_t start_ns = end_ns > now_ns ? end_ns : now_ns; /* which its own stream does not outlast */
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < h->stream_count; i++) {
-		if (h->stream_of[i].end_ns > start_ns)
-			sum += h->stream_of[i].scrambled;
-	}
+	for (uint32_t i = 0; i < h->stream_count; i++)
+		sum += h->stream_of[i].scrambled & -(uint64_t)(h->stream_of[i].end_ns > start_ns);
 	return sum;
 }
 
@@ -58,19 +56,17 @@ static uint64_t since(const struct kc_history *h, uint64_t identity)
 	return 32u - (uint32_t)__builtin_clz(back);
 }
 
-__attribute__((hot)) uint64_t kc_history_key(const struct kc_history *history, uint64_t identity)
+static uint64_t concurrent_part(uint64_t last, uint64_t others)
 {
-	return scramble(history->last_32 + identity * POLYNOMIAL_BASE);
+	return part_of(last * POLYNOMIAL_BASE + others, KC_CONTEXT_CONCURRENT);
 }
 
-static uint64_t concurrent_part(uint64_t last, uint64_t concurrent)
+__attribute__((hot)) void kc_history_look(const struct kc_history *history, uint64_t identity, uint32_t stream,
+					  int64_t now_ns, struct kc_history_view *view)
 {
-	return part_of(last * POLYNOMIAL_BASE + concurrent, KC_CONTEXT_CONCURRENT);
-}
-
-__attribute__((hot)) uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent)
-{
-	return concurrent_part(scramble(before(history, 1)), concurrent);
+	view->key = scramble(history->last_32 + identity * POLYNOMIAL_BASE);
+	view->concurrent = concurrent(history, stream, now_ns);
+	view->beside = concurrent_part(scramble(before(history, 1)), view->concurrent);
 }
 
 /* The first launches are numbered, and two numbers never share a part. */
@@ -85,19 +81,19 @@ static uint64_t last_32_part(const struct kc_history *h)
 	return part << (KC_CONTEXT_LAST_32 - 1) * PART_BITS;
 }
 
-uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t concurrent)
+uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t others)
 {
 	uint64_t last = scramble(before(history, 1));
 
 	return part_of(last, KC_CONTEXT_LAST_1) |
 	       part_of(last * POLYNOMIAL_BASE + scramble(before(history, 2)), KC_CONTEXT_LAST_2) |
-	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) | concurrent_part(last, concurrent) |
+	       part_of(history->last_8, KC_CONTEXT_LAST_8) | last_32_part(history) | concurrent_part(last, others) |
 	       since(history, identity) << SINCE_SHIFT;
 }
 
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
 {
-	return kc_history_context_beside(history, identity, kc_history_concurrent(history, stream, now_ns));
+	return kc_history_context_beside(history, identity, concurrent(history, stream, now_ns));
 }
 
 __attribute__((hot)) void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)

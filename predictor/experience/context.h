@@ -62,15 +62,21 @@ void kc_history_init(struct kc_history *history, int joined);
  * known of the launch. */
 uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
 
-/* A number for the identity and the launches before it, in order. Within one history, equal keys mean equal contexts
- * except for KC_CONTEXT_CONCURRENT. */
-uint64_t kc_history_key(const struct kc_history *history, uint64_t identity);
-/* A number for the last launches of the other streams that are predicted to be busy when a launch in this stream
- * begins; 0: none is. */
-uint64_t kc_history_concurrent(const struct kc_history *history, uint32_t stream, int64_t now_ns);
-/* The context with concurrent = kc_history_concurrent(), and its KC_CONTEXT_CONCURRENT part alone, in its place. */
-uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t concurrent);
-uint64_t kc_history_part_beside(const struct kc_history *history, uint64_t concurrent);
+/* What tells a launch that is about to be made from others. */
+struct kc_history_view {
+	/* A number for the identity and the launches before it, in order. Within one history, equal keys mean equal
+	 * contexts except for KC_CONTEXT_CONCURRENT. */
+	uint64_t key;
+	/* A number for the last launches of the other streams that are predicted to be busy when it begins; 0: none is.
+	 */
+	uint64_t concurrent;
+	uint64_t beside; /* the KC_CONTEXT_CONCURRENT part of its context, in its place */
+};
+
+void kc_history_look(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns,
+		     struct kc_history_view *view);
+/* The context with that number of the other streams. */
+uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t identity, uint64_t others);
 
 /* The launch was made and is predicted to end at end_ns. */
 void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns);

@@ -72,21 +72,6 @@ uint32_t kc_margin_class(enum kc_evidence evidence, float spread)
 	return evidence * KC_MARGIN_SPREADS + (uint32_t)size;
 }
 
-/* 0, 1, 2 to 3, 4 to 7, …; the last of `most` is open. */
-static uint32_t doublings(uint32_t n, uint32_t most)
-{
-	uint32_t bits = n ? 32u - (uint32_t)__builtin_clz(n) : 0;
-
-	return bits < most ? bits : most - 1;
-}
-
-__attribute__((hot)) uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured)
-{
-	if (!measured || in_flight < measured)
-		return doublings(awaited, KC_MARGIN_AWAITED_AGES);
-	return KC_MARGIN_AWAITED_AGES - 1 + doublings(in_flight / measured, KC_MARGIN_UNPROVED_AGES + 1);
-}
-
 /* What was measured last says less of a launch that is further away, and at first nothing tells by how much. */
 static float widening_at_first(uint32_t age, int repeated)
 {

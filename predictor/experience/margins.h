@@ -62,9 +62,22 @@ struct kc_margins { /* of a device */
 };
 
 uint32_t kc_margin_class(enum kc_evidence evidence, float spread);
+/* 0, 1, 2 to 3, 4 to 7, …; the last of `most` is open. */
+static inline uint32_t kc__doublings(uint32_t n, uint32_t most)
+{
+	uint32_t bits = n ? 32u - (uint32_t)__builtin_clz(n) : 0;
+
+	return bits < most ? bits : most - 1;
+}
+
 /* awaited: operations of the stream that were launched and not yet measured. in_flight: those of them that are launches
  * of this shape. measured: launches of the shape so far. */
-uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured);
+static inline uint32_t kc_margin_age(uint32_t awaited, uint32_t in_flight, uint32_t measured)
+{
+	if (!measured || in_flight < measured)
+		return kc__doublings(awaited, KC_MARGIN_AWAITED_AGES);
+	return KC_MARGIN_AWAITED_AGES - 1 + kc__doublings(in_flight / measured, KC_MARGIN_UNPROVED_AGES + 1);
+}
 
 /* Reach of the interval in log time, ≥ 0, below and above the prediction. margins, own: may be NULL.
  * age: kc_margin_age() or KC_MARGIN_NOW. */

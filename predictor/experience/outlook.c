@@ -1,5 +1,6 @@
 #include "outlook.h"
 
+#include "predictor/math/compare.h"
 #include "predictor/math/duration.h"
 
 #include <math.h>
@@ -151,7 +152,7 @@ struct estimate {
 
 struct kc_estimate_cache {
 	struct entry {
-		uint64_t key; /* kc_history_key() */
+		uint64_t key; /* of kc_history_view */
 		uint32_t news;
 		struct estimate estimate;
 	} at[CACHE_ENTRIES];
@@ -198,18 +199,18 @@ static __attribute__((noinline)) void make_estimate(const struct kc_prediction_r
 }
 
 /* Whether the same launches came before, the same kernels run beside it, and nothing was learned since. */
-static int is_current(const struct entry *entry, uint64_t key, const struct kc_prediction_request *prospect,
-		      uint64_t beside)
+static int is_current(const struct entry *entry, const struct kc_history_view *view,
+		      const struct kc_prediction_request *prospect)
 {
-	return entry->key == key && entry->news == prospect->news &&
-	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == beside;
+	return entry->key == view->key && entry->news == prospect->news &&
+	       (entry->estimate.context & KC_CONTEXT_CONCURRENT_MASK) == view->beside;
 }
 
-/* beside: kc_history_part_beside(). Launches that differ in that alone, as those in turn on several streams do, have
- * places of their own. */
-static struct entry *entry_of(struct kc_estimate_cache *cache, uint64_t key, uint64_t beside)
+/* Launches that differ in what runs beside them alone, as those in turn on several streams do, have places of their
+ * own. */
+static struct entry *entry_of(struct kc_estimate_cache *cache, const struct kc_history_view *view)
 {
-	return &cache->at[(key + (beside >> KC_CONTEXT_CONCURRENT_SHIFT)) % CACHE_ENTRIES];
+	return &cache->at[(view->key + (view->beside >> KC_CONTEXT_CONCURRENT_SHIFT)) % CACHE_ENTRIES];
 }
 
 static const struct estimate *cached_or_new_estimate(const struct kc_prediction_request *prospect,
@@ -217,22 +218,23 @@ static const struct estimate *cached_or_new_estimate(const struct kc_prediction_
 						     uint32_t age, struct kc_candidates *candidates,
 						     struct estimate *space)
 {
-	uint64_t concurrent = kc_history_concurrent(history, stream, now_ns);
-	uint64_t key = kc_history_key(history, prospect->name.launch);
-	uint64_t beside = kc_history_part_beside(history, concurrent);
-	struct entry *entry = prospect->answers ? entry_of(prospect->answers, key, beside) : NULL;
-	struct estimate *estimate = entry ? &entry->estimate : space;
+	struct kc_history_view view;
+	struct entry *entry;
+	struct estimate *estimate;
 
-	if (entry && is_current(entry, key, prospect, beside)) {
+	kc_history_look(history, prospect->name.launch, stream, now_ns, &view);
+	entry = prospect->answers ? entry_of(prospect->answers, &view) : NULL;
+	estimate = entry ? &entry->estimate : space;
+	if (entry && is_current(entry, &view, prospect)) {
 		candidates->present = 0;
 		if (estimate->age != age)
 			reach(prospect, age, estimate);
 		return estimate;
 	}
-	make_estimate(prospect, kc_history_context_beside(history, prospect->name.launch, concurrent), concurrent != 0,
-		      age, candidates, estimate);
+	make_estimate(prospect, kc_history_context_beside(history, prospect->name.launch, view.concurrent),
+		      view.concurrent != 0, age, candidates, estimate);
 	if (entry) {
-		entry->key = key;
+		entry->key = view.key;
 		entry->news = prospect->news;
 	}
 	return estimate;
@@ -250,8 +252,19 @@ static void cut_to_range(const struct kc_range *range, const struct estimate *es
 	if (estimate->direct.share < LEAST_CUT_SHARE || !(ns > 0) ||
 	    !kc_range_ends(range, estimate->age, &low_ns, &high_ns))
 		return;
-	*below = fminf(fmaxf(*below, low_ns / ns), 1);
-	*above = fmaxf(fminf(*above, high_ns / ns), 1);
+	*below = kc__lesser(kc__greater(*below, low_ns / ns), 1);
+	*above = kc__greater(kc__lesser(*above, high_ns / ns), 1);
+}
+
+/* Where nothing was measured of a kernel whose code bounds its time, its interval does not begin below, whatever was
+ * learned of widths. Beside others it takes longer, never shorter. */
+static void cut_to_code(const struct kc_prediction_request *prospect, const struct estimate *estimate,
+			const struct kc_placement *placement, float *below)
+{
+	float ns = (float)(placement->end_ns - placement->start_ns);
+
+	if (prospect->solo.model == KC_MODEL_BSP_CODE && !(estimate->direct.share > 0) && ns > 0)
+		*below = kc__lesser(kc__greater(*below, (float)prospect->launch.work->counted_least_ns / ns), 1);
 }
 
 /* The clock that measures shows nothing between its ticks, so the interval reaches to the next one if that is near.
@@ -269,7 +282,7 @@ static void set_interval(struct kc_prediction *out, double below, double above, 
 		high_ns = fmax(high_ticks, floor(high_ticks + TICKS_OFF)) * tick_ns / slowdown;
 	}
 	out->solo_low_ns = kc__whole_ns(low_ns);
-	out->solo_high_ns = kc__whole_ns(ceil(high_ns));
+	out->solo_high_ns = kc__whole_ns_above(high_ns);
 }
 
 /* At most what the stream awaits: measurements can be lost. */
@@ -309,6 +322,7 @@ __attribute__((hot)) void kc_outlook_predict(const struct kc_prediction_request 
 	place(prospect, tl, stream, now_ns, &estimate->direct, tick_ns, &out->placement);
 	split_into_solo_and_slowdown(out, prospect->alone);
 	cut_to_range(prospect->range, estimate, &out->placement, &below, &above);
+	cut_to_code(prospect, estimate, &out->placement, &below);
 	set_interval(out, (double)below, (double)above, tick_ns);
 	out->model = model_of(&estimate->direct, &prospect->solo, estimate->evidence);
 	age |= estimate->evidence == KC_EVIDENCE_NEW_CONCURRENT ? NEW_CONCURRENT : 0;

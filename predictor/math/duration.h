@@ -16,6 +16,14 @@ static inline int64_t kc__whole_ns(double ns)
 	return ns < KC__LONGEST_NS ? (int64_t)ns : (int64_t)KC__LONGEST_NS;
 }
 
+/* The same, rounded up. */
+static inline int64_t kc__whole_ns_above(double ns)
+{
+	int64_t whole = kc__whole_ns(ns);
+
+	return whole + (ns < KC__LONGEST_NS && (double)whole < ns);
+}
+
 static inline int64_t kc__later_ns(int64_t a, int64_t b)
 {
 	return a > b ? a : b;

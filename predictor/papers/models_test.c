@@ -82,23 +82,68 @@ static void least_bytes(void **state)
 	assert_near(kc_roofline_least_bytes(&counts), 4 * 1024000.0);
 }
 
-/* CUDA C++ programming guide, "Throughput of native arithmetic instructions". */
+/* CUDA C++ programming guide, "Throughput of native arithmetic instructions": additions of 16, 32 and 64 bits, special
+ * functions, additions of integers, "all other type conversions"; then by the white papers: multiply-adds of tensor
+ * cores (Volta 8 cores of 64, A100 4 of 256, H100 4 of 512), load and store units, and bytes of L1. */
 static void throughputs(void **state)
 {
+	static const struct {
+		uint32_t cc_major, cc_minor;
+		double fp16, fp32, fp64, special, integer, convert, tensor, units, l1;
+	} guide[] = {
+	    {3, 0, 192, 192, 8, 32, 160, 32, 0, 32, 128},     {3, 2, 192, 192, 8, 32, 160, 32, 0, 32, 128},
+	    {3, 5, 192, 192, 64, 32, 160, 32, 0, 32, 128},    {3, 7, 192, 192, 64, 32, 160, 32, 0, 32, 128},
+	    {5, 0, 128, 128, 4, 32, 128, 32, 0, 32, 64},      {5, 2, 128, 128, 4, 32, 128, 32, 0, 32, 64},
+	    {5, 3, 256, 128, 4, 32, 128, 32, 0, 32, 64},      {6, 0, 128, 64, 32, 16, 64, 16, 0, 16, 64},
+	    {6, 1, 2, 128, 4, 32, 128, 32, 0, 32, 64},        {6, 2, 256, 128, 4, 32, 128, 32, 0, 32, 64},
+	    {7, 0, 128, 64, 32, 16, 64, 16, 512, 32, 128},    {7, 5, 128, 64, 2, 16, 64, 16, 512, 16, 64},
+	    {8, 0, 256, 64, 32, 16, 64, 16, 1024, 32, 128},   {8, 6, 128, 128, 2, 16, 64, 16, 512, 16, 128},
+	    {8, 9, 128, 128, 2, 16, 64, 16, 512, 16, 128},    {9, 0, 256, 128, 64, 16, 64, 16, 2048, 32, 128},
+	    {10, 0, 256, 128, 64, 16, 64, 16, 4096, 32, 128}, {12, 0, 128, 128, 2, 16, 64, 16, 512, 16, 128},
+	    {12, 1, 128, 128, 2, 16, 64, 16, 512, 16, 128},
+	};
+
 	(void)state;
-	assert_true(kc_throughput(3, 5)->fp64 == 64);
-	assert_true(kc_throughput(3, 7)->fp32 == 192);
-	assert_true(kc_throughput(5, 2)->fp32 == 128 && kc_throughput(5, 2)->fp64 == 4);
-	assert_true(kc_throughput(6, 0)->fp16 == 128 && kc_throughput(6, 1)->fp16 == 2);
-	assert_true(kc_throughput(7, 0)->special == 16 && kc_throughput(7, 0)->integer == 64);
-	assert_true(kc_throughput(8, 9)->fp64 == 2);
-	assert_true(kc_throughput(99, 0) == kc_throughput(12, 1));
-	assert_true(kc_throughput(2, 0) == kc_throughput(3, 0));
+	for (size_t i = 0; i < sizeof(guide) / sizeof(guide[0]); i++) {
+		const struct kc_throughput *row = kc_throughput(guide[i].cc_major, guide[i].cc_minor);
+
+		assert_float_equal(row->fp16, guide[i].fp16, 0);
+		assert_float_equal(row->fp32, guide[i].fp32, 0);
+		assert_float_equal(row->fp64, guide[i].fp64, 0);
+		assert_float_equal(row->special, guide[i].special, 0);
+		assert_float_equal(row->integer, guide[i].integer, 0);
+		assert_float_equal(row->convert, guide[i].convert, 0);
+		assert_float_equal(row->tensor, guide[i].tensor, 0);
+		assert_float_equal(row->load_store, guide[i].units, 0);
+		assert_float_equal(row->l1_bytes, guide[i].l1, 0);
+		assert_float_equal(row->shared_passes, (row == kc_throughput(7, 5) ? 0.5 : 1),
+				   0); /* Turing: half of Volta's */
+	}
+	assert_ptr_equal(kc_throughput(99, 0), kc_throughput(12, 1));
+	assert_ptr_equal(kc_throughput(2, 0), kc_throughput(3, 0));
 	for (unsigned i = 0; kc_device_builtin_at(i); i++) {
 		const struct kc_device *d = kc_device_builtin_at(i);
 
 		assert_true(kc_throughput(d->cc_major, d->cc_minor)->fp32 == d->cores_per_sm);
 	}
+}
+
+/* Bytes per cycle and SM: the A100 white paper's 2,048 and 5,120 of a V100's 80 and an A100's 108 SMs; 1,624 and
+ * 1,270 GB/s of a P100's 56 at 1,328 MHz and a T4's 40 at 1,590 MHz, as Jia et al. measured. */
+static void rates_of_l2(void **state)
+{
+	(void)state;
+	assert_float_equal(kc_throughput(7, 0)->l2_bytes, 2048.0 / 80, 0.5);
+	assert_float_equal(kc_throughput(8, 0)->l2_bytes, 5120.0 / 108, 0.5);
+	assert_float_equal(kc_throughput(6, 0)->l2_bytes, 1624e9 / 56 / 1328e6, 0.5);
+	assert_float_equal(kc_throughput(7, 5)->l2_bytes, 1270e9 / 40 / 1590e6, 0.5);
+	assert_float_equal(kc_throughput(5, 0)->l2_bytes, kc_throughput(6, 0)->l2_bytes, 0); /* of the nearest */
+	assert_float_equal(kc_throughput(5, 3)->l2_bytes, kc_throughput(6, 0)->l2_bytes, 0);
+	assert_float_equal(kc_throughput(6, 1)->l2_bytes, kc_throughput(6, 0)->l2_bytes, 0);
+	assert_float_equal(kc_throughput(6, 2)->l2_bytes, kc_throughput(6, 0)->l2_bytes, 0);
+	assert_float_equal(kc_throughput(9, 0)->l2_bytes, kc_throughput(8, 0)->l2_bytes, 0);
+	assert_float_equal(kc_throughput(10, 0)->l2_bytes, kc_throughput(8, 0)->l2_bytes, 0);
+	assert_float_equal(kc_throughput(12, 0)->l2_bytes, kc_throughput(8, 6)->l2_bytes, 0);
 }
 
 int main(void)
@@ -108,6 +153,7 @@ int main(void)
 	    cmocka_unit_test(what_makes_no_sense),
 	    cmocka_unit_test(least_bytes),
 	    cmocka_unit_test(throughputs),
+	    cmocka_unit_test(rates_of_l2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

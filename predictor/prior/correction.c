@@ -13,6 +13,10 @@
 #define LARGEST_STEP 1.5f /* a launch counts as no further off than this */
 #define CLEARLY_LESS 0.3f /* from which a lesson is changed */
 
+/* Of reading while the learner writes. A try takes 1 µs, which is more than writing takes, unless the learner is
+ * stopped in between. */
+#define TRIES 3
+
 static uint64_t packed(float first, float second)
 {
 	float both[2] = {first, second};
@@ -32,12 +36,10 @@ static float likeness(uint64_t a, float a_log_ns, uint64_t b, float b_log_ns)
 
 float kc_correction_of(const struct kc_correction *correction, const struct kc_name_traits *name, float log_ns)
 {
-	uint32_t before, after;
-	float sum;
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint32_t before = atomic_load_explicit(&correction->sequence, memory_order_acquire);
+		float sum = 0;
 
-	do {
-		before = atomic_load_explicit(&correction->sequence, memory_order_acquire);
-		sum = 0;
 		for (uint32_t i = 0, n = atomic_load_explicit(&correction->count, memory_order_acquire); i < n; i++) {
 			const struct kc_correction_told *told = &correction->told[i];
 			uint64_t marks = atomic_load_explicit(&told->marks, memory_order_acquire);
@@ -47,9 +49,10 @@ float kc_correction_of(const struct kc_correction *correction, const struct kc_n
 			memcpy(place, &pull, sizeof(place));
 			sum += place[1] * likeness(name->marks, log_ns, marks, place[0]);
 		}
-		after = atomic_load_explicit(&correction->sequence, memory_order_relaxed);
-	} while (before != after || (before & 1));
-	return sum;
+		if (!(before & 1) && before == atomic_load_explicit(&correction->sequence, memory_order_relaxed))
+			return sum;
+	}
+	return 0;
 }
 
 static void tell(struct kc_correction *correction, const double *pull, uint32_t count)

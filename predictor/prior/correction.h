@@ -15,7 +15,8 @@
  * clearly less later on, something had delayed the first one, and the lesson is changed to what it takes now. What it
  * takes more is its own: it says less of other kernels.
  *
- * One thread learns. Any thread may ask meanwhile, without a lock (a sequence number tells it to ask again).
+ * One thread learns. Any thread may ask meanwhile, without a lock and without waiting: a sequence number tells it to
+ * ask again, and after a few times that there is no correction at present.
  */
 #ifndef KC_CORRECTION_H
 #define KC_CORRECTION_H
@@ -49,7 +50,8 @@ struct kc_correction_lesson {
 	uint32_t number;
 };
 
-/* What to add to log_ns, kc_prior_log_ns() of a kernel with this name. 1 µs. */
+/* What to add to log_ns, kc_prior_log_ns() of a kernel with this name; 0 also where the
+ * learner was found writing a few times. 1 µs. */
 float kc_correction_of(const struct kc_correction *correction, const struct kc_name_traits *name, float log_ns);
 
 /* Such a launch took e^measured_log_ns beyond KC_PRIOR_LEAST_NS. weight: what it is worth, 1 for a kernel's first.

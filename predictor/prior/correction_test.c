@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #define GUESS 10.0f
 #define COMMON 0.02
 #define ONE_LESSON (1 + COMMON + 0.16)
@@ -100,6 +102,34 @@ static void what_is_hardly_shorter_or_longer_changes_nothing(void **state)
 	assert_float_equal(kc_correction_of(&correction, &taught, GUESS), before, 0);
 }
 
+/* From a lesson of 1 on, 0.35 less is clearly less: 0.65 takes its place. */
+static void what_is_clearly_shorter_takes_the_place(void **state)
+{
+	static struct kc_correction correction;
+	struct kc_correction_lesson lesson = {0};
+
+	(void)state;
+	teach(&correction, &taught, 1, &lesson);
+	kc_correction_amend(&correction, &taught, GUESS, GUESS + 0.65f, &lesson);
+	assert_float_equal(kc_correction_of(&correction, &taught, GUESS), 0.65 * (1 + COMMON) / ONE_LESSON, 1e-5);
+}
+
+static void names_without_words_are_alike(void **state)
+{
+	static const struct kc_name_traits nothing = {.marks = 0}, one_word = {.marks = 0x8};
+	static struct kc_correction correction;
+	struct kc_correction_lesson lesson = {0};
+
+	(void)state;
+	teach(&correction, &nothing, 1, &lesson);
+	assert_float_equal(kc_correction_of(&correction, &nothing, GUESS), (1 + COMMON) / ONE_LESSON, 1e-5);
+	assert_float_equal(kc_correction_of(&correction, &one_word, GUESS), COMMON / ONE_LESSON, 1e-5);
+	lesson = (struct kc_correction_lesson){0};
+	correction = (struct kc_correction){.count = 0};
+	teach(&correction, &one_word, 1, &lesson);
+	assert_float_equal(kc_correction_of(&correction, &one_word, GUESS), (1 + COMMON) / ONE_LESSON, 1e-5);
+}
+
 static void the_oldest_lesson_is_forgotten(void **state)
 {
 	static struct kc_correction correction;
@@ -117,6 +147,22 @@ static void the_oldest_lesson_is_forgotten(void **state)
 	assert_float_equal(kc_correction_of(&correction, &taught, GUESS), 0, 0);
 }
 
+/* The learner was stopped in between: who launches goes on without. An endless wait is ended by SIGALRM. */
+static void nobody_waits_for_the_learner(void **state)
+{
+	static struct kc_correction correction;
+	struct kc_correction_lesson lesson = {0};
+
+	(void)state;
+	teach(&correction, &taught, 1, &lesson);
+	atomic_fetch_add(&correction.sequence, 1);
+	alarm(10);
+	assert_float_equal(kc_correction_of(&correction, &taught, GUESS), 0, 0);
+	alarm(0);
+	atomic_fetch_add(&correction.sequence, 1);
+	assert_float_equal(kc_correction_of(&correction, &taught, GUESS), (1 + COMMON) / ONE_LESSON, 1e-5);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -126,7 +172,10 @@ int main(void)
 	    cmocka_unit_test(a_lesson_in_two_parts_is_one),
 	    cmocka_unit_test(a_launch_that_was_delayed_is_taken_back),
 	    cmocka_unit_test(what_is_hardly_shorter_or_longer_changes_nothing),
+	    cmocka_unit_test(what_is_clearly_shorter_takes_the_place),
+	    cmocka_unit_test(names_without_words_are_alike),
 	    cmocka_unit_test(the_oldest_lesson_is_forgotten),
+	    cmocka_unit_test(nobody_waits_for_the_learner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,21 @@ static void devices_differ(void **state)
 	near(kc_usual_ns(&usual, &work), 5000 * exp(0.2 + 2.0 / 6));
 }
 
+/* 60 kernels at most, and the four that nothing is worth; one that has no threads counts as having one. */
+static void old_kernels_fade(void **state)
+{
+	const struct kc_work work = threads(32768), nothing = threads(0);
+	struct kc_usual usual = {0};
+
+	(void)state;
+	near(kc_usual_ns(&usual, &nothing), 5000 * pow(32768, -0.35));
+	for (int i = 0; i < 200; i++)
+		kc_usual_learn(&usual, &work, 5000);
+	near(kc_usual_ns(&usual, &work), 5000);
+	kc_usual_learn(&usual, &work, 13591); /* 5000 · e */
+	near(kc_usual_ns(&usual, &work), 5000 * exp(1.0 / 64));
+}
+
 static void a_minute_is_no_guess(void **state)
 {
 	struct kc_solo guess = {.ns = 60000000000, .half_width = 1};
@@ -92,8 +107,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(grows_slowly_with_threads), cmocka_unit_test(devices_differ),
-	    cmocka_unit_test(a_minute_is_no_guess),      cmocka_unit_test(neither_is_a_nanosecond),
-	    cmocka_unit_test(guesses_near_it_stay),
+	    cmocka_unit_test(old_kernels_fade),          cmocka_unit_test(a_minute_is_no_guess),
+	    cmocka_unit_test(neither_is_a_nanosecond),   cmocka_unit_test(guesses_near_it_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

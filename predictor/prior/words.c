@@ -92,7 +92,7 @@ static void read_plain(struct reader *r)
 		end = r->at;
 		while (r->at == r->end && r->name[r->end] && end > begin && r->name[end - 1] != '_')
 			end--; /* the last word may be cut */
-		if (end > begin && !is_digit(r->name[begin]))
+		if (!is_digit(r->name[begin]))
 			add_identifier(r->words, r->name, begin, end - begin);
 		r->at += r->at == begin;
 	}

@@ -13,7 +13,7 @@
 #include "block_sizes.h"
 
 #include "curve.h"
-#include "cuda_tests/traces/recorded.h"
+#include "cuda_tests/traces/trace_row.h"
 #include "predictor/papers/block_basis.h"
 
 #include <math.h>
@@ -50,46 +50,37 @@ struct data {
 
 /* --- reading */
 
-enum { PROCESS, MODULE, DURATION = 7, BLOCK = 12, REGISTERS = 15, STATIC_SHARED, ARGS = 22, FIELDS };
-
 static void read_line(struct data *data, int gpu, char *line)
 {
-	struct kc_resources resources = {0};
-	struct kc_shape shape = {.grid = {1, 1, 1}};
-	char *fields[FIELDS], *at = line;
+	struct kc_trace_row row = {0};
+	const uint32_t *block = row.shape.block;
 	struct series *series;
 	struct kc_work work;
 	uint32_t i;
 	double size;
 
-	for (int f = 0; f < FIELDS; f++) {
-		assert_non_null(at);
-		fields[f] = strsep(&at, ",");
-	}
-	if (strcmp(fields[MODULE], "matMul_gpu_sharedmem") || strncmp(fields[PROCESS], "block_", 6))
+	kc_trace_read(line, &row);
+	if (strcmp(row.fields[KC_TRACE_MODULE], "matMul_gpu_sharedmem") ||
+	    strncmp(row.fields[KC_TRACE_PROCESS], "block_", 6))
 		return;
-	for (int f = 0; f < 3; f++)
-		shape.block[f] = (uint32_t)atol(fields[BLOCK + f]);
-	resources.registers = (uint32_t)atol(fields[REGISTERS]);
-	resources.static_shared_bytes = (uint32_t)atol(fields[STATIC_SHARED]);
-	assert_int_equal(kc_work_init(&work, kc_device_builtin(gpus[gpu].device), &resources, &shape, 0), 0);
-	assert_true(shape.block[0] == shape.block[1] && shape.block[0] % 4 == 0 && shape.block[0] <= 4 * TILES);
-	series = &data->of[gpu][shape.block[0] / 4 - 1];
-	memcpy(series->block.block, shape.block, sizeof(shape.block));
+	assert_int_equal(kc_work_init(&work, kc_device_builtin(gpus[gpu].device), &row.resources, &row.shape, 0), 0);
+	assert_true(block[0] == block[1] && block[0] % 4 == 0 && block[0] <= 4 * TILES);
+	series = &data->of[gpu][block[0] / 4 - 1];
+	memcpy(series->block.block, block, sizeof(row.shape.block));
 	series->block.blocks_per_sm = work.blocks_per_sm;
-	size = atof(fields[ARGS]);
+	size = atof(row.fields[KC_TRACE_ARGS]);
 	assert_true(series->count < SIZES_MAX);
 	for (i = series->count++; i > 0 && series->sizes[i - 1] > size; i--) {
 		series->sizes[i] = series->sizes[i - 1];
 		series->times_ns[i] = series->times_ns[i - 1];
 	}
 	series->sizes[i] = size;
-	series->times_ns[i] = atof(fields[DURATION]);
+	series->times_ns[i] = (double)row.duration_ns;
 }
 
 static int load(struct data *data, const char *folder)
 {
-	char name[64], line[4096];
+	char name[64], line[KC_TRACE_LINE_BYTES];
 
 	for (int gpu = 0; gpu < GPUS; gpu++) {
 		FILE *pipe;

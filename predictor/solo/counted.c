@@ -1,8 +1,8 @@
 #include "counted.h"
 
-#include "resources.h"
 #include "predictor/device/units.h"
 #include "predictor/math/duration.h"
+#include "predictor/solo/resources/resources.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,6 +31,7 @@ int kc_work_count(struct kc_work *work, const struct kc_device *device, const st
 	work->traffic_bytes = counts->threads * counts->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
 	work->counted = counts->other_architecture ? 2 : 1;
 	work->counted_half_width = kc_resource_half_width(counts, &times);
+	work->counted_least_ns = kc_resource_least_ns(device, work, counts);
 	*point = counted;
 	return 0;
 }

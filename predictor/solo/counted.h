@@ -30,9 +30,8 @@ struct kc_sizes {
 	uint32_t count;
 };
 
-/* work: of the same launch, from kc_work_init(). Sets its unit_ns (resources.h), traffic_bytes, counted and
- * counted_half_width. *point: the
- * launch as a size, without a time.
+/* work: of the same launch, from kc_work_init(). Sets its unit_ns (resources.h), traffic_bytes, counted,
+ * counted_half_width and counted_least_ns. *point: the launch as a size, without a time.
  * 0; -ENODATA: the counts come to no work, and nothing is changed. */
 int kc_work_count(struct kc_work *work, const struct kc_device *device, const struct kc_counts *counts,
 		  struct kc_curve_point *point);

@@ -85,7 +85,8 @@ static void the_last_wave_waits_for_its_longest_warp(void **state)
 	assert_float_equal(size.longest, 2.4, 0);
 }
 
-/* A floor above the launch term, as ncu's clock has it on 8.6, is part of what λ scales. */
+/* A floor above the launch term, as ncu's clock has it on 8.6, is part of what λ scales; the interval of 2,554 ns, not
+ * limited by bandwidth (a factor of e^1.2 to each side), begins there. */
 static void the_floor_is_part_of_the_work(void **state)
 {
 	struct kc_device ga102 = device;
@@ -100,6 +101,7 @@ static void the_floor_is_part_of_the_work(void **state)
 	counts.threads = 32;
 	assert_int_equal(kc_work_count(&work, &ga102, &counts, &size), 0);
 	assert_float_equal(work.unit_ns, 2080 - 750 + 474, 2);
+	assert_int_equal(kc_forecast_solo(&work, NULL, NULL, NULL).low_ns, 2080);
 }
 
 static void no_work_is_refused(void **state)

@@ -20,7 +20,7 @@
  * tiles (up to twice the time), clocks that rise during a run, and the GTX 680's uncoalesced matrix sum, whose times
  * jump by a factor of 5 from size to size.
  */
-#include "cuda_tests/traces/recorded.h"
+#include "cuda_tests/traces/trace_row.h"
 #include "predictor/code/cost.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/solo/curve.h"
@@ -218,52 +218,31 @@ static int application_of(const char *module)
 	return -1;
 }
 
-enum {
-	MODULE = 1,
-	DURATION = 7,
-	GRID = 9,
-	BLOCK = 12,
-	REGISTERS = 15,
-	STATIC_SHARED,
-	DYNAMIC_SHARED,
-	ARGS = 22,
-	FIELDS
-};
-
 static void read_line(struct data *data, struct code *code, int gpu, char *line)
 {
 	const struct kc_device *device = kc_device_builtin(gpus[gpu].device);
-	struct kc_resources resources = {0};
 	struct launch launch = {.threads = 1};
-	char *fields[FIELDS], *at = line;
+	struct kc_trace_row row;
 	struct kc_counts counts;
 	struct series *series;
 	struct kc_work work;
 	int application;
 
-	for (int i = 0; i < FIELDS; i++) {
-		assert_non_null(at);
-		fields[i] = strsep(&at, ",");
-	}
-	application = application_of(fields[MODULE]);
+	kc_trace_read(line, &row);
+	application = application_of(row.fields[KC_TRACE_MODULE]);
 	if (application < 0)
 		return;
-	for (int i = 0; i < 3; i++) {
-		launch.shape.grid[i] = (uint32_t)atol(fields[GRID + i]);
-		launch.shape.block[i] = (uint32_t)atol(fields[BLOCK + i]);
+	launch.shape = row.shape;
+	for (int i = 0; i < 3; i++)
 		launch.threads *= (double)launch.shape.grid[i] * launch.shape.block[i];
-	}
-	launch.n = atof(fields[ARGS]);
-	launch.shape.dynamic_shared_bytes = (uint32_t)atol(fields[DYNAMIC_SHARED]);
-	resources.registers = (uint32_t)atol(fields[REGISTERS]);
-	resources.static_shared_bytes = (uint32_t)atol(fields[STATIC_SHARED]);
-	assert_int_equal(kc_work_init(&work, device, &resources, &launch.shape, 0), 0);
+	launch.n = atof(row.fields[KC_TRACE_ARGS]);
+	assert_int_equal(kc_work_init(&work, device, &row.resources, &launch.shape, 0), 0);
 	counts = counts_of(code, application, &launch);
 	series = series_of(data, gpu, application, launch.shape.block);
 	series->curve = (struct kc_curve){kc_curve_of(device).core_hz, kc_curve_of(device).bytes_per_s, NULL,
 					  series->curve.count + 1};
 	assert_true(series->curve.count <= SIZES_MAX);
-	series->points[series->curve.count - 1] = kc_curve_point(device, &counts, &work, atof(fields[DURATION]));
+	series->points[series->curve.count - 1] = kc_curve_point(device, &counts, &work, (double)row.duration_ns);
 }
 
 static int by_work(const void *a, const void *b)
@@ -275,7 +254,7 @@ static int by_work(const void *a, const void *b)
 
 static int load(struct data *data, struct code *code, const char *folder)
 {
-	char name[64], line[4096];
+	char name[64], line[KC_TRACE_LINE_BYTES];
 
 	for (int gpu = 0; gpu < GPUS; gpu++) {
 		FILE *pipe;

@@ -1,6 +1,7 @@
 #include "forecast.h"
 
 #include "predictor/math/duration.h"
+#include "predictor/solo/resources/resources.h"
 
 /* Half widths of 90 % intervals in log time, before anything was measured on the device. Log times per thread of the
  * recorded applications spread by about 2: 1.645 · 2. */
@@ -14,9 +15,11 @@ const char *kc_model_name(uint32_t model)
 	return model < sizeof(names) / sizeof(names[0]) ? names[model] : "unknown";
 }
 
-__attribute__((hot)) enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel)
+const char *kc_novelty_name(uint32_t novelty)
 {
-	return of_shape ? KC_REPEATED : of_kernel ? KC_NEW_SIZE : KC_FIRST_SEEN;
+	static const char *const names[] = {"first_seen", "new_size", "repeated"};
+
+	return novelty < sizeof(names) / sizeof(names[0]) ? names[novelty] : "unknown";
 }
 
 static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief *belief, uint32_t model)
@@ -31,6 +34,15 @@ static struct kc_solo solo_of(const struct kc_work *work, const struct kc_belief
 	    .model = model,
 	    .state = belief->state,
 	};
+}
+
+/* Nothing was measured of the kernel, but its code tells what it takes at least. */
+static struct kc_solo of_the_code(const struct kc_work *work, const struct kc_belief *belief)
+{
+	struct kc_solo solo = solo_of(work, belief, KC_MODEL_BSP_CODE);
+
+	solo.low_ns = kc__whole_ns(kc_resource_low_ns((double)solo.ns, (double)belief->width, work->counted_least_ns));
+	return solo;
 }
 
 /* Where the work is counted, other kernels' λ may correct its time, but how far they are apart says no more of it than
@@ -54,11 +66,11 @@ struct kc_solo kc_forecast_solo(const struct kc_work *work, const struct kc_beli
 		return solo_of(work, key, KC_MODEL_BSP_KERNEL);
 	if (device && device->count) {
 		prior = of_the_device(work, device);
-		return solo_of(work, &prior, work->counted ? KC_MODEL_BSP_CODE : KC_MODEL_BSP_DEVICE);
+		return work->counted ? of_the_code(work, &prior) : solo_of(work, &prior, KC_MODEL_BSP_DEVICE);
 	}
 	if (work->counted) {
 		prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, work->counted_half_width, 0, 0);
-		return solo_of(work, &prior, KC_MODEL_BSP_CODE);
+		return of_the_code(work, &prior);
 	}
 	prior = kc_belief_of(KC__PRIOR_LOG_LAMBDA, PRIOR_HALF_WIDTH, 0, 0);
 	return solo_of(work, &prior, KC_MODEL_BSP_DEVICE);

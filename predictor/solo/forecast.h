@@ -36,9 +36,14 @@ enum kc_novelty {
 	KC_NEW_SIZE = 1,
 	KC_REPEATED = 2,
 };
+/* "first_seen", "new_size", "repeated". */
+const char *kc_novelty_name(uint32_t novelty);
 
 /* Arguments: measurements known of the launch shape, and of its kernel. */
-enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel);
+static inline enum kc_novelty kc_novelty(uint32_t of_shape, uint32_t of_kernel)
+{
+	return of_shape ? KC_REPEATED : of_kernel ? KC_NEW_SIZE : KC_FIRST_SEEN;
+}
 
 struct kc_solo {
 	int64_t ns, low_ns, high_ns; /* 90 % interval */

@@ -184,6 +184,11 @@ static void the_devices_belief_where_the_work_is_counted(void **state)
 	assert_float_equal((double)solo.ns, work.launch_ns + work.unit_ns / 2, 2);
 	assert_float_equal((double)solo.high_ns, (double)solo.ns * 3, 4);
 	assert_float_equal((double)kc_forecast_solo(&work, NULL, NULL, &near).high_ns, (double)solo.ns * 1.1, 4);
+	work.counted_least_ns = (double)solo.ns / 2; /* a third of it cannot be, but its own half */
+	assert_float_equal((double)kc_forecast_solo(&work, NULL, NULL, &far).low_ns, (double)solo.ns / 2, 1);
+	work.counted_least_ns = (double)solo.ns * 2; /* other kernels were faster than this one can be */
+	assert_int_equal(kc_forecast_solo(&work, NULL, NULL, &far).low_ns, solo.ns);
+	assert_int_equal(kc_forecast_solo(&work, NULL, NULL, &far).ns, solo.ns);
 	work.counted = 0;
 	assert_float_equal((double)kc_forecast_solo(&work, NULL, NULL, &far).high_ns, (double)solo.ns * 1000, 1000);
 }

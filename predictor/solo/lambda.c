@@ -55,7 +55,7 @@ void kc_lambda_init(struct kc_lambda *node, struct kc_lambda *parent)
 static double t95(double freedom)
 {
 	static const double table[] = {2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
-	unsigned whole = (unsigned)freedom;
+	unsigned whole = freedom < 11 ? (unsigned)freedom : 11; /* a file may tell of more than fit */
 
 	return whole <= 10 ? table[whole < 2 ? 0 : whole - 2] : 1.645 + 1.524 / freedom;
 }

@@ -372,6 +372,18 @@ static void what_is_supposed_of_a_related_device(void **state)
 	assert_float_equal(kc_lambda_belief(&node, 1).half_width, 2.920 * 0.1 * sqrt(1 + 4), 1e-5);
 }
 
+/* As many as a number of 32 bits holds: Student's t is the normal distribution's 1.645 then. A spread of 10 %. */
+static void as_many_measurements_as_can_be_told(void **state)
+{
+	struct kc_lambda node;
+
+	(void)state;
+	kc_lambda_init(&node, NULL);
+	node.variance = 0.01;
+	node.spread_count = UINT32_MAX;
+	assert_float_equal(kc_lambda_belief(&node, 1).half_width, 0.1645, 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +403,7 @@ int main(void)
 	    cmocka_unit_test(how_much_an_outlier_counts),
 	    cmocka_unit_test(what_a_second_measurement_weighs),
 	    cmocka_unit_test(what_is_supposed_of_a_related_device),
+	    cmocka_unit_test(as_many_measurements_as_can_be_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

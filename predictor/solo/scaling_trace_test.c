@@ -14,7 +14,7 @@
  */
 #include "scaling.h"
 #include "predictor/math/median.h"
-#include "cuda_tests/traces/recorded.h"
+#include "cuda_tests/traces/trace_row.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-enum { LAUNCHES_MAX = 30000, KERNELS_MAX = 1024, SHAPES_MAX = 4096, ERRORS_MAX = 20000, LINE_MAX = 8192 };
+enum { LAUNCHES_MAX = 30000, KERNELS_MAX = 1024, SHAPES_MAX = 4096, ERRORS_MAX = 20000 };
 
 static const struct {
 	const char *name;
@@ -87,8 +87,6 @@ struct errors {
 
 /* --- reading */
 
-enum { KIND = 5, START, DURATION, ISSUED, GRID, BLOCK = 12, REGISTERS = 15, STATIC_SHARED, DYNAMIC_SHARED, NAME = 23 };
-
 static struct kernel *kernel_of(struct trace *trace, const char *name)
 {
 	for (int i = 0; i < trace->kernel_count; i++)
@@ -119,28 +117,18 @@ static struct shape *shape_of(struct trace *trace, struct kernel *kernel, const 
 
 static void read_line(struct trace *trace, char *line)
 {
-	struct kc_resources resources = {0};
-	struct kc_shape dims = {.cluster_blocks = 0};
-	char *fields[NAME], *at = line;
+	struct kc_trace_row row;
 	struct launch launch;
+	const char *name;
 
-	for (int i = 0; i < NAME; i++) {
-		assert_non_null(at);
-		fields[i] = strsep(&at, ",");
-	}
-	if (strcmp(fields[KIND], "kernel") || strcasestr(at, "nccl"))
+	kc_trace_read(line, &row);
+	name = row.fields[KC_TRACE_NAME];
+	if (!kc_trace_is_kernel(&row) || strcasestr(name, "nccl"))
 		return;
-	for (int i = 0; i < 3; i++) {
-		dims.grid[i] = (uint32_t)atol(fields[GRID + i]);
-		dims.block[i] = (uint32_t)atol(fields[BLOCK + i]);
-	}
-	dims.dynamic_shared_bytes = (uint32_t)atol(fields[DYNAMIC_SHARED]);
-	resources.registers = (uint32_t)atol(fields[REGISTERS]);
-	resources.static_shared_bytes = (uint32_t)atol(fields[STATIC_SHARED]);
-	launch.duration_ns = atoll(fields[DURATION]);
-	launch.end_ns = atoll(fields[START]) + launch.duration_ns;
-	launch.issued_ns = atoll(fields[*fields[ISSUED] ? ISSUED : START]);
-	launch.shape = shape_of(trace, kernel_of(trace, at), &resources, &dims);
+	launch.duration_ns = row.duration_ns;
+	launch.end_ns = row.start_ns + row.duration_ns;
+	launch.issued_ns = row.issued_ns;
+	launch.shape = shape_of(trace, kernel_of(trace, name), &row.resources, &row.shape);
 	assert_true(trace->launch_count < LAUNCHES_MAX);
 	if (launch.shape && launch.duration_ns > 0)
 		trace->launches[trace->launch_count++] = launch;
@@ -163,7 +151,7 @@ static int by_end(const void *a, const void *b)
 /* NULL: there is no such file. */
 static struct trace *load(const char *folder, const char *name)
 {
-	char path[128], line[LINE_MAX];
+	char path[128], line[KC_TRACE_LINE_BYTES];
 	struct trace *trace;
 	FILE *pipe;
 

@@ -43,6 +43,7 @@ struct kc_work {
 	uint32_t counted;         /* 0: unit_ns is a nominal work per thread, with waves begun but not full; 1: what the
 				     kernel's code demands (counted.h); 2: the same, of code for another architecture */
 	float counted_half_width; /* of the 90 % interval in log time, before anything was measured; where counted */
+	double counted_least_ns;  /* that no such launch is faster than, nor its interval begins below; where counted */
 	double launch_ns;         /* fixed term: the shortest time a kernel can take */
 	struct kc_grid grid;      /* the same launch as the block scheduler sees it */
 };

@@ -33,6 +33,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
         ["predict", "--kernel", "k", "--block", "64", "{db}"],
         ["predict", "--kernel", "torture", "--json", "{db}"],
     ],
+    "merge": [["-o", "{folder}/merged.db", "{db}"], ["-o", "{folder}/merged.db", "{db}", "{db}"]],
     "prune": [
         ["--keep", "1", "{db}"],
         ["--keep", "1s", "--json", "{db}"],
@@ -49,6 +50,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
         for form in ("--csv", "--chrome")
         for options in ([], ["--run=1"], ["--run=all"], ["--run=all", *FILTERS])
     ],
+    "pairs": [*[[*form, "--run", "2", "{db}"] for form in ([], ["--json"], ["--csv"])], ["--top", "26", *FILTERS, "{db}"]],
     "slow": [*[[*form, "--run", "2", "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
     "learn": [[*anonymous, "-o", "{folder}/learned.prior", "{db}"] for anonymous in ([], ["--anonymous"])],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],
@@ -71,7 +73,7 @@ def forms_of(build, command):
         return OWN_FORMS[command]
     text = help_of(build, command)
     usage = text.split("\n", 1)[0]
-    operands = ["{db}" for word in usage.split() if re.fullmatch(r"\[?DB\d?\]?(\.\.\.)?", word)]
+    operands = ["{db}" for word in usage.split() if re.fullmatch(r"\[?DB\d?(\.\.\.)?\]?(\.\.\.)?", word)]
     if not operands:
         return []
     forms = [operands]
@@ -121,9 +123,9 @@ def was_there(counts, ended, database):
     connection.set_progress_handler(lambda: 1, STEPS)
     try:
         (pid, *_), *_ = counts.threads()
-        # The newest first: it may be the one row that can still be read.
-        newest = connection.execute("SELECT pid FROM process NOT INDEXED ORDER BY id DESC")
-        return any(row == (pid,) for row in newest)
+        # The newest first, and nothing behind it: it may be the one row that can still be read.
+        found = connection.execute("SELECT 1 FROM process NOT INDEXED WHERE pid = ? ORDER BY id DESC LIMIT 1", (pid,))
+        return found.fetchone() is not None
     except sqlite3.Error:
         return False
     finally:

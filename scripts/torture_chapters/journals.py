@@ -84,7 +84,7 @@ def shuffle_slots(random, data, layout):
 
 def another_version(random, data, _):
     (version,) = struct.unpack_from("=I", data, 8)
-    struct.pack_into("=I", data, 8, random.choice((0, version - 1, version + 1, 2**32 - 1)))
+    struct.pack_into("=I", data, 8, random.choice((0, version - 1, version + 1, -1)) & 0xFFFFFFFF)
     return data
 
 

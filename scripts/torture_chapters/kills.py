@@ -74,7 +74,7 @@ def start(case, done, database):
         ]
         if program["processes"]:
             command.append(str(program["processes"]))
-        env = case.build.preloaded(case.folder, database, KERNCAST_QUIET="1")
+        env = case.build.preloaded(case.folder, database, KERNCAST_QUIET="1", KERNCAST_GPU_STATE="10ms")
         running.append((Running(case.build, command, case.path(f"program{i}"), env), counts, survives))
     return running
 

@@ -41,7 +41,7 @@ static void place(struct kc__plan *plan, const struct kc__stream *stream, struct
 
 	kc__lock(&device->lock);
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
-	device->seen_ns += launch->kernels;
+	__atomic_store_n(&device->seen_ns, device->seen_ns + launch->kernels, __ATOMIC_RELAXED);
 	launch->known = kc_engine_known(&kc__shim.engine);
 	kc_graph_place(&plan->whole, &stage, stream->lane, launch->predicted_at_ns, &placement);
 	tell_early(plan, launch->predicted_at_ns);

@@ -223,7 +223,7 @@ static void set_kernel(struct draft *draft, uint32_t i, const struct kc__known *
 	draft->variants[i] = variant ? &known->variant->engine : NULL;
 	k->variant = variant ? variant->id : 0;
 	k->arguments = variant ? variant->arguments : 0;
-	k->blocks_per_sm = variant ? (uint16_t)variant->engine.work.blocks_per_sm : 0;
+	k->blocks_per_sm = variant ? variant->blocks_per_sm : 0;
 }
 
 static void set_node(struct kc_graph_kernel *k, const struct kc__node *node, size_t ordinal)
@@ -253,17 +253,44 @@ static void gather(struct draft *draft, struct kc__graph_exec *exec, const struc
 	}
 }
 
-/* A kernel's code was read after the kernel had been looked up. kc__shim.learning is held. */
+static bool is_outdated(const struct draft *draft, const struct kc__graph_exec *exec, uint32_t i)
+{
+	const struct kc__variant *variant = exec->nodes[draft->kernels[i].node - 1].variant;
+
+	return variant && draft->variants[i] && kc__variant_is_outdated(variant);
+}
+
+static bool any_outdated(const struct draft *draft, const struct kc__graph_exec *exec)
+{
+	for (uint32_t i = 0; i < draft->like.entry.kernels; i++)
+		if (is_outdated(draft, exec, i))
+			return true;
+	return false;
+}
+
 static void gather_outdated(struct draft *draft, struct kc__graph_exec *exec, const struct kc__known *on)
 {
 	for (uint32_t i = 0; i < draft->like.entry.kernels; i++) {
 		struct kc__node *node = &exec->nodes[draft->kernels[i].node - 1];
 		struct kc__known known;
 
-		if (!node->variant || !draft->variants[i] || !kc__variant_is_outdated(node->variant))
+		if (!is_outdated(draft, exec, i))
 			continue;
 		know_node(&known, node, on);
 		set_kernel(draft, i, &known);
+	}
+}
+
+/* From here on nothing is learned: kc__shim.learning is held. Where a kernel's code was read after the kernel had been
+ * looked up, it is looked up again, without the lock, as the driver is asked for it, and what the driver waits for may
+ * be what the worker does. Code is read once for each kernel. */
+static void learn_nothing(struct draft *draft, struct kc__graph_exec *exec, const struct kc__known *on)
+{
+	pthread_mutex_lock(&kc__shim.learning);
+	while (any_outdated(draft, exec)) {
+		pthread_mutex_unlock(&kc__shim.learning);
+		gather_outdated(draft, exec, on);
+		pthread_mutex_lock(&kc__shim.learning);
 	}
 }
 
@@ -329,8 +356,7 @@ static struct kc__plan *make(struct kc__graph_exec *exec, const struct kc__known
 
 	if (draft_new(&draft, exec, on)) {
 		gather(&draft, exec, on);
-		pthread_mutex_lock(&kc__shim.learning);
-		gather_outdated(&draft, exec, on);
+		learn_nothing(&draft, exec, on);
 		plan = kc__plan_new(&draft.like, draft.variants, draft.kernels);
 		pthread_mutex_unlock(&kc__shim.learning);
 	}

@@ -223,18 +223,37 @@ void kc__know_stream(struct kc__known *known, CUstream handle, bool per_thread)
 
 static bool unloading; /* modules, in another thread */
 
+/* What a launch with code that has been read is, and one before that. NULL: kernels are not known. */
+static struct kc__variant *with_code, *without_code;
+static bool code_read, two_kinds;
+static uint32_t looked_up;
+
+/* The real one asks the driver, which may wait for whatever holds the lock. */
+static void assert_can_wait(void)
+{
+	assert_int_equal(pthread_mutex_trylock(&kc__shim.learning), 0);
+	pthread_mutex_unlock(&kc__shim.learning);
+}
+
 void kc__know_kernel(struct kc__known *known, const struct kc_shape *dims)
 {
-	(void)known;
 	(void)dims;
+	assert_can_wait();
+	looked_up++;
 	if (unloading)
 		atomic_fetch_add(&kc__shim.module_generation, 1);
+	if (!known->device)
+		return;
+	known->variant = code_read ? with_code : without_code;
+	if (two_kinds)
+		known->variant = looked_up % 2 ? with_code : without_code;
+	known->kernel = known->variant->kernel;
+	code_read = true; /* by the reader, in another thread */
 }
 
 bool kc__variant_is_outdated(const struct kc__variant *variant)
 {
-	(void)variant;
-	return true;
+	return variant == without_code && code_read && !two_kinds;
 }
 
 struct kc__variant *kc__early_successor(const struct kc__variant *variant)
@@ -359,6 +378,10 @@ static void each_kernel_is_one_record_in_the_order_of_the_driver(void **state)
 		assert_int_equal(l->correlation, 7);
 		assert_int_equal(l->result, CUDA_SUCCESS);
 		assert_int_equal(l->api, KC_API_GRAPH);
+		assert_int_equal(l->kernel, 0); /* not known, nor what belongs to it */
+		assert_int_equal(l->variant, 0);
+		assert_int_equal(l->arguments, 0);
+		assert_int_equal(l->blocks_per_sm, 0);
 	}
 	assert_int_equal(counted(KC_COUNT_GRAPH_LAUNCHES), 1);
 	assert_int_equal(counted(KC_COUNT_GRAPHS_UNKNOWN), 0);
@@ -433,6 +456,98 @@ static void during_the_call_no_record_holds_an_address(void **state)
 	for (uint64_t i = 0; i < kc_journal_claimed(kc__shim.journal); i++)
 		assert_false(holds_address(kc_journal_at(kc__shim.journal, i), &child, sizeof(child)));
 	kc__graph_launch_end(launched, NULL, false, CUDA_SUCCESS);
+}
+
+static struct kc__device device;
+static struct kc__kernel kernel = {.device = &device};
+
+static void make_variant(struct kc__variant *variant, struct kc_engine_key *key, uint32_t id)
+{
+	static _Atomic uint32_t shape;
+	static const struct kc_resources resources = {.registers = 16};
+	static const struct kc_shape dims = {.grid = {20, 1, 1}, .block = {32, 1, 1}};
+
+	*variant = (struct kc__variant){.kernel = &kernel, .id = id};
+	assert_int_equal(kc_engine_variant_init(&variant->engine, key, &shape, &resources, &dims, 0), 0);
+	kc__shim.variant_by_id[id] = variant;
+}
+
+/* A kernel's code is read while the kernel is looked up: then it is looked up again, and never while nothing is
+ * learned, as then the driver must not be asked. */
+static void code_that_was_read_meanwhile_is_used(void **state)
+{
+	static struct kc__variant *_Atomic by_id[3];
+	static struct kc__variant variants[2];
+	static struct kc_engine_key key;
+	struct kc__known on = {.device = &device, .any_stream = true, .unpredictable = KC_PREDICTED};
+
+	(void)state;
+	kc__shim.variant_by_id = by_id;
+	device.info = *kc_device_builtin("a100");
+	kc_engine_device_init(&kc__shim.engine, &device.engine, &device.info);
+	kc_engine_kernel_init(&kernel.engine, &device.engine, "kernel");
+	kc_engine_key_init(&key, &kernel.engine);
+	make_variant(without_code = &variants[0], &key, 1);
+	make_variant(with_code = &variants[1], &key, 2);
+	with_code->arguments = 5;
+	with_code->blocks_per_sm = 7;
+	instantiate(&child, NULL, 0);
+	looked_up = 0;
+	code_read = false;
+	kc__plan_make(entry.exec, &on);
+	assert_int_equal(looked_up, 3); /* the first of two kernels twice */
+	assert_non_null(entry.exec->plan);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(entry.exec->plan->kernels[i].variant, with_code->id);
+		assert_int_equal(entry.exec->plan->kernels[i].arguments, 5);
+		assert_int_equal(entry.exec->plan->kernels[i].blocks_per_sm, 7);
+	}
+}
+
+/* The worker makes a plan anew once something was learned of any of its kernels, or code was read. */
+static bool is_made_again(void)
+{
+	const struct kc__plan *before = entry.exec->plan;
+
+	atomic_store(&entry.exec->plan->used, true);
+	entry.exec->plan->again_ns = 0;
+	kc_engine_event(&kc__shim.engine);
+	kc__plans_step();
+	return entry.exec->plan != before;
+}
+
+static void a_plan_is_made_anew_where_there_is_news(void **state)
+{
+	static struct kc__variant *_Atomic by_id[3];
+	static struct kc__variant variants[2];
+	static struct kc_engine_key keys[2];
+	struct kc__known on = {.device = &device, .any_stream = true, .unpredictable = KC_PREDICTED};
+
+	(void)state;
+	kc__shim.variant_by_id = by_id;
+	device.info = *kc_device_builtin("a100");
+	kc_engine_device_init(&kc__shim.engine, &device.engine, &device.info);
+	kc_engine_kernel_init(&kernel.engine, &device.engine, "kernel");
+	for (int i = 0; i < 2; i++) {
+		kc_engine_key_init(&keys[i], &kernel.engine);
+		make_variant(&variants[i], &keys[i], (uint32_t)i + 1);
+	}
+	without_code = &variants[0];
+	with_code = &variants[1];
+	two_kinds = true;
+	instantiate(&child, NULL, 0);
+	kc__plan_make(entry.exec, &on);
+	two_kinds = false;
+	assert_int_equal(entry.exec->plan->kind_count, 2);
+	assert_false(is_made_again());
+	for (int i = 0; i < 2; i++) {
+		atomic_fetch_add(&variants[i].engine.news, 1);
+		assert_true(is_made_again());
+		assert_false(is_made_again());
+	}
+	atomic_fetch_add(&kc__shim.formulas, 1);
+	assert_true(is_made_again());
+	assert_false(is_made_again());
 }
 
 static void it_is_recorded_while_modules_are_unloaded(void **state)
@@ -550,10 +665,12 @@ static void a_graph_that_is_gone_is_not_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    TEST(a_plan_is_made_anew_where_there_is_news), /* before others have plans */
 	    TEST(each_kernel_is_one_record_in_the_order_of_the_driver),
 	    TEST(kernels_of_a_chain_run_in_order),
 	    TEST(launches_of_a_graph_are_numbered),
 	    TEST(during_the_call_no_record_holds_an_address),
+	    TEST(code_that_was_read_meanwhile_is_used),
 	    TEST(it_is_recorded_while_modules_are_unloaded),
 	    TEST(a_launch_that_fails_fails_for_each_kernel),
 	    TEST(a_disabled_node_makes_no_record),

@@ -85,6 +85,18 @@ static struct kc__variant *current_variant(const struct kc__known *known, const 
 	return current ? current : variant;
 }
 
+/* From here on nothing is learned: kc__shim.learning is held. The driver is asked without it, as what the driver waits
+ * for may be what the worker does. */
+static void learn_nothing(const struct kc__known *launch, const struct kc_shape *dims, struct kc__variant **variant)
+{
+	pthread_mutex_lock(&kc__shim.learning);
+	if (!kc__variant_is_outdated(*variant))
+		return;
+	pthread_mutex_unlock(&kc__shim.learning);
+	*variant = current_variant(launch, dims);
+	pthread_mutex_lock(&kc__shim.learning);
+}
+
 /* What is asked before the lock and what is read under it are to be of one moment. Where something was learned in
  * between, which takes a microsecond and happens with one launch in thousands, it is asked again, and nothing is
  * learned meanwhile. The device's lock is held before and after. */
@@ -104,8 +116,7 @@ static __attribute__((noinline, cold)) struct kc_prediction_request *ask(struct 
 	if (kc_engine_known(&kc__shim.engine) == known)
 		return kc_engine_keep(&(*variant)->engine, &said);
 	kc__unlock(&device->lock);
-	pthread_mutex_lock(&kc__shim.learning);
-	*variant = current_variant(launch, dims);
+	learn_nothing(launch, dims, variant);
 	kc_engine_ask(&kc__shim.engine, &(*variant)->engine, device->answers, &said);
 	kc__lock(&device->lock);
 	pthread_mutex_unlock(&kc__shim.learning);
@@ -131,18 +142,33 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	launch->predicted_at_ns = kc__in_order(device, launch->predicted_at_ns);
 	launch->order.known = request->known;
 	kc_engine_predict(request, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
-	kc__early_made(variant, launch->predicted_at_ns);
+	if (__builtin_expect(variant->early != NULL, 0))
+		kc__early_made(variant, launch->predicted_at_ns);
 	launch->novelty = (uint8_t)request->novelty;
 	launch->model_state = request->solo.state;
 	kc__unlock(&device->lock);
 	kc__keep_prediction(launch, variant, &p, &kept);
 }
 
+/* In parts, each of which is a few stores: for all of it at once the compiler takes an instruction that repeats itself,
+ * which takes longer to begin than these take. */
+static inline void clear(struct kc_launch *launch)
+{
+	enum { PART = 64, WHOLE = sizeof(*launch) / PART * PART };
+	char *at = (char *)launch;
+
+	_Static_assert(sizeof(*launch) / PART == 3, "three parts, and the rest");
+	memset(at, 0, PART);
+	memset(at + PART, 0, PART);
+	memset(at + 2 * PART, 0, PART);
+	memset(at + WHOLE, 0, sizeof(*launch) - WHOLE);
+}
+
 /* Written where it stays: a record is filled once. */
 __attribute__((hot)) void kc__record(struct kc_launch *launch, const struct kc__known *known, enum kc_api api,
 				     const struct kc_shape *dims)
 {
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	launch->predicted_at_ns = kc__now_ns();
 	launch->order.known = kc_engine_known(&kc__shim.engine);
 	for (int i = 0; i < 3; i++) {
@@ -152,7 +178,7 @@ __attribute__((hot)) void kc__record(struct kc_launch *launch, const struct kc__
 	launch->dynamic_shared_bytes = dims->dynamic_shared_bytes;
 	launch->api = (uint8_t)api;
 	launch->result = INT_MIN;
-	launch->thread = kc__thread_id(&kc__thread);
+	launch->thread = kc__thread.id ? kc__thread.id : kc__thread_id(&kc__thread);
 	launch->call_site = kc__thread.call_site;
 	launch->unmeasured = kc__unmeasured(&kc__shim.unmeasured);
 	launch->unpredictable = (uint8_t)known->unpredictable;
@@ -243,12 +269,12 @@ __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api ap
 		kc__launch_passed(stream, per_thread, 1, 1);
 		return false;
 	}
-	call->saved_errno = errno;
+	call->saved_errno = *kc__errno(t);
 	t->depth = 1;
 	kc__count(KC_COUNT_CALLS);
 	if (is_none(stream, per_thread)) {
 		t->depth = 0;
-		errno = call->saved_errno;
+		*t->error = call->saved_errno;
 		return false;
 	}
 	/* What is new goes into the journal before the launch that refers to it. */
@@ -268,7 +294,7 @@ __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api ap
 		kc__launch_without_slot();
 	}
 	kc__expect_ids(KC__LAUNCH_CALLS);
-	errno = call->saved_errno;
+	*t->error = call->saved_errno;
 	return true;
 }
 

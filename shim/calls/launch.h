@@ -59,7 +59,7 @@ static inline void kc__keep_prediction(struct kc_launch *launch, const struct kc
 	launch->slowdown_waves = p->placement.slowdown_waves;
 	launch->concurrency_case = (uint8_t)p->placement.concurrency_case;
 	launch->ticket = p->placement.ticket;
-	launch->blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm;
+	launch->blocks_per_sm = variant->blocks_per_sm;
 	launch->variant = variant->id;
 	launch->arguments = variant->arguments;
 }

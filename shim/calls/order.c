@@ -48,7 +48,7 @@ static void unlock_stream(struct kc__stream *stream)
 }
 
 /* only: do this only if that context is the current one; NULL: whichever is current. */
-static void device_idle(const CUcontext *only)
+static void device_idle(const CUcontext *only, int64_t began_ns)
 {
 	int saved_errno = errno;
 	CUcontext context;
@@ -60,7 +60,7 @@ static void device_idle(const CUcontext *only)
 		kc__lock(&device->lock);
 		now = kc__in_order(device, now);
 		if (kc_timeline_device_idle(device->timeline, now))
-			kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, 0);
+			kc__put_stream_call(device, NULL, KC_CALL_DEVICE_IDLE, now, now - began_ns);
 		kc__unlock(&device->lock);
 	}
 	errno = saved_errno;
@@ -94,7 +94,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
 	return KC_REAL(cuStreamDestroy_v2)(stream);
 }
 
-static void stream_is_idle(CUstream handle, bool per_thread)
+static void stream_is_idle(CUstream handle, bool per_thread, int64_t began_ns)
 {
 	int saved_errno = errno;
 	int64_t now;
@@ -102,7 +102,7 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 
 	if (stream) {
 		if (kc_timeline_stream_idle(stream->device->timeline, stream->lane, now))
-			kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, 0);
+			kc__put_stream_call(stream->device, stream, KC_CALL_STREAM_IDLE, now, now - began_ns);
 		unlock_stream(stream);
 	}
 	errno = saved_errno;
@@ -111,10 +111,11 @@ static void stream_is_idle(CUstream handle, bool per_thread)
 #define STREAM_SYNCHRONIZE(symbol, twin)                                                                               \
 	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream)                                                             \
 	{                                                                                                              \
+		int64_t began_ns = kc__now_ns();                                                                       \
 		CUresult result = KC_REAL(symbol)(stream);                                                             \
                                                                                                                        \
 		if (result == CUDA_SUCCESS) {                                                                          \
-			stream_is_idle(stream, twin);                                                                  \
+			stream_is_idle(stream, twin, began_ns);                                                        \
 			kc__work_ended();                                                                              \
 		}                                                                                                      \
 		return result;                                                                                         \
@@ -263,10 +264,11 @@ KC_EXPORT CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 
 KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 {
+	int64_t began_ns = kc__now_ns();
 	CUresult result = KC_REAL(cuCtxSynchronize)();
 
 	if (result == CUDA_SUCCESS) {
-		device_idle(NULL);
+		device_idle(NULL, began_ns);
 		kc__work_ended();
 	}
 	return result;
@@ -274,10 +276,11 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 
 KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 {
+	int64_t began_ns = kc__now_ns();
 	CUresult result = KC_REAL(cuCtxSynchronize_v2)(context);
 
 	if (result == CUDA_SUCCESS) {
-		device_idle(&context);
+		device_idle(&context, began_ns);
 		kc__work_ended();
 	}
 	return result;
@@ -285,19 +288,21 @@ KC_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 
 KC_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr pointer)
 {
+	int64_t began_ns = kc__now_ns();
 	CUresult result = KC_REAL(cuMemFree_v2)(pointer);
 
 	if (result == CUDA_SUCCESS && pointer)
-		device_idle(NULL);
+		device_idle(NULL, began_ns);
 	return result;
 }
 
 KC_EXPORT CUresult CUDAAPI cuMemFreeHost(void *pointer)
 {
+	int64_t began_ns = kc__now_ns();
 	CUresult result = KC_REAL(cuMemFreeHost)(pointer);
 
 	if (result == CUDA_SUCCESS && pointer)
-		device_idle(NULL);
+		device_idle(NULL, began_ns);
 	return result;
 }
 

@@ -118,7 +118,8 @@ void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous)
 		kc__lock(&call->stream->device->lock);
 		now = kc__in_order(call->stream->device, now);
 		if (kc_timeline_stream_idle(call->stream->device->timeline, call->stream->lane, now))
-			kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now, 0);
+			kc__put_stream_call(call->stream->device, call->stream, KC_CALL_STREAM_IDLE, now,
+					    slot ? now - slot->transfer.launched_ns : 0);
 		kc__unlock(&call->stream->device->lock);
 	}
 	if (slot) {

@@ -101,7 +101,6 @@ static int publish(struct kc__kernel *kernel, struct kc_code_read *read)
 	const struct kc_code_reader *reader = &batch.texts.reader;
 	struct kc__formula *formula = atomic_load_explicit(&kernel->formula, memory_order_relaxed);
 	bool is_new = !formula;
-	char text[KC__CODE_TEXT_BYTES];
 
 	if (!kc__formulas_make_room(read->cost))
 		return -ENOMEM;
@@ -115,12 +114,11 @@ static int publish(struct kc__kernel *kernel, struct kc_code_read *read)
 		kc__formulas_cancel(read->cost);
 		return -ENOMEM;
 	}
-	kc_cost_write(read->cost, text, sizeof(text));
 	read->cost = NULL;
 	if (!is_new)
 		return 0;
 	kc__learn_formula(kernel, formula, kc__early_prepare(kernel, formula));
-	kc__code_put(kernel, KC_CODE_READ, reader->other_architecture ? reader->sm : 0, text);
+	kc__code_put(kernel, KC_CODE_READ, reader->other_architecture ? reader->sm : 0, "");
 	if (batch.is_apart)
 		kc__text_keep(kernel, &reader->cut);
 	return 0;
@@ -402,8 +400,6 @@ static bool take_wanted(void)
 /* Those whose formula was read ahead are done with; at the end of the process, those as well that were read before. */
 static void leave_out_known(void)
 {
-	char text[KC__CODE_TEXT_BYTES];
-
 	for (uint32_t i = 0; i < batch.count; i++) {
 		struct kc__kernel *kernel = batch.kernels[i];
 		const struct kc__formula *formula = atomic_load(&kernel->formula);
@@ -413,10 +409,7 @@ static void leave_out_known(void)
 			leave(i);
 		if (!is_new)
 			continue;
-		text[0] = '\0';
-		if (formula->cost)
-			kc_cost_write(formula->cost, text, sizeof(text));
-		kc__code_put(kernel, KC_CODE_READ, 0, text);
+		kc__code_put(kernel, KC_CODE_READ, 0, "");
 		settle(i);
 	}
 }

@@ -23,10 +23,7 @@ struct kc__early {
 	struct kc__variant *variant;
 	struct kc__early *next, *next_made;
 	_Atomic int64_t predicted_at_ns; /* of the launch; 0: not made yet */
-	int64_t measured_ns;             /* 0: not measured, or learned from. Formulas are held for this and the rest */
-	bool counted;                    /* the next two say what the code does in it */
-	struct kc_work work;
-	struct kc_curve_point size;
+	struct kc_engine_early launch;   /* formulas are held for this and the rest */
 	size_t bytes;
 	char block[];
 };
@@ -97,55 +94,46 @@ static int evaluate(const struct kc__formula *formula, const struct kc_shape *di
 }
 
 /* What the code says of such a launch: as it was counted for the launches after it, or with more effort. */
-static bool work_of(const struct kc__variant *variant, const struct kc__formula *formula, struct kc_work *work,
-		    struct kc_curve_point *size)
+static bool count(struct kc__early *early)
 {
-	const struct kc__variant *successor = kc__early_successor(variant);
+	const struct kc__variant *variant = early->variant, *successor = kc__early_successor(variant);
+	struct kc__formula *formula = atomic_load_explicit(&variant->kernel->formula, memory_order_acquire);
+	struct kc_engine_early *launch = &early->launch;
 	struct kc_counts counts;
 	struct kc__packed packed;
 	struct kc__given given;
 
+	launch->counted = 0;
+	if (!formula || launch->measured_ns <= 0)
+		return false;
 	if (successor && successor->engine.work.counted) {
-		*work = successor->engine.work;
-		*size = successor->engine.size;
-		return true;
+		launch->work = successor->engine.work;
+		launch->size = successor->engine.size;
+		launch->counted = 1;
+	} else if (kc__early_given(variant, &packed, &given) &&
+		   evaluate(formula, &variant->dims, &given, &counts) == 0) {
+		kc_engine_early_count(launch, &variant->engine, &counts);
 	}
-	*work = variant->engine.work;
-	return kc__early_given(variant, &packed, &given) && evaluate(formula, &variant->dims, &given, &counts) == 0 &&
-	       kc_work_count(work, &variant->kernel->device->info, &counts, size) == 0;
-}
-
-static bool count(struct kc__early *early)
-{
-	struct kc__variant *variant = early->variant;
-	struct kc__formula *formula = atomic_load_explicit(&variant->kernel->formula, memory_order_acquire);
-
-	early->counted = formula && early->measured_ns > 0 && work_of(variant, formula, &early->work, &early->size);
-	return early->counted;
+	return launch->counted;
 }
 
 bool kc__early_measured(struct kc__variant *variant, int64_t predicted_at_ns, int64_t measured_ns)
 {
 	if (!kc__early_is(variant, predicted_at_ns))
 		return false;
-	variant->early->measured_ns = measured_ns;
+	variant->early->launch.measured_ns = measured_ns;
 	return count(variant->early);
 }
 
 void kc__early_teach(struct kc__variant *variant)
 {
-	struct kc__early *early = variant->early;
-
-	kc_engine_learn_size(&kc__shim.engine, variant->engine.key, &early->work, &early->size, early->measured_ns);
-	early->measured_ns = 0;
-	early->counted = false;
+	kc_engine_early_teach(&kc__shim.engine, &variant->engine, &variant->early->launch);
 }
 
 void kc__early_teach_all(struct kc__kernel *kernel)
 {
 	for (struct kc__early *e = kernel->early_made; e; e = e->next_made)
-		if (e->counted)
-			kc__early_teach(e->variant);
+		kc__early_teach(e->variant);
 }
 
 const struct kc__early *kc__early_prepare(struct kc__kernel *kernel, struct kc__formula *formula)
@@ -172,10 +160,8 @@ void kc__early_prepare_rest(struct kc__kernel *kernel, struct kc__formula *formu
 void kc__early_succeed(struct kc__kernel *kernel)
 {
 	for (struct kc__early *e = kernel->early_made; e; e = e->next_made) {
-		struct kc__variant *successor = e->variant->successor;
-
-		if (successor && !successor->engine.learned.level.lambda.count) /* else earlier runs taught more */
-			kc_engine_succeed(&successor->engine, &e->variant->engine);
+		if (e->variant->successor)
+			kc_engine_succeed(&e->variant->successor->engine, &e->variant->engine);
 	}
 }
 

@@ -145,7 +145,6 @@ static void open_next(void)
 	struct kc_code_lack unused = {0};
 
 	kc__texts_close(&ahead.texts);
-	ahead.texts.reader.count = 0;
 	if (ahead.piece == code->piece_count)
 		ahead.code = NULL;
 	else if (kc__texts_open(&ahead.texts, code, &code->pieces[ahead.piece], OPENING_BYTES, &unused) != -ETIME)

@@ -64,7 +64,7 @@ void kc__code_forget(void); /* fork child */
 
 /* Reader: what became of the kernel's code, for the journal. sm, text: of struct kc_code_entry; of the text as much as
  * KC__CODE_TEXT_BYTES hold. */
-#define KC__CODE_TEXT_BYTES 4096u
+#define KC__CODE_TEXT_BYTES 512u
 void kc__code_put(const struct kc__kernel *kernel, enum kc_code_state state, uint32_t sm, const char *text);
 void kc__code_refuse(const struct kc__kernel *kernel, size_t offset, const char *reason);
 

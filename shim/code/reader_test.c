@@ -56,10 +56,15 @@ void kc__code_finish(void)
 	finished = 1;
 }
 
+static _Atomic int looks; /* at what there is to read */
+static _Atomic int apart; /* 1: what that thread calls is none of the application's */
+
 int kc__code_step(int64_t *rest_ns)
 {
 	struct kc__kernel *kernel = atomic_load(&wanted);
 
+	atomic_fetch_add(&looks, 1);
+	apart = kc__thread.depth;
 	*rest_ns = INT64_MAX;
 	if (!kernel || kernel->reading_done)
 		return 0;
@@ -202,6 +207,63 @@ static void the_program_s_own_code_is_waited_for(void **state)
 	end();
 }
 
+/* The reader looks again within 9 s: 1. Where none is expected, 20 ms are waited. */
+static int looks_again(int before, int64_t wait_ns)
+{
+	int64_t until_ns = kc__now_ns() + wait_ns;
+
+	while (looks == before && kc__now_ns() < until_ns)
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	return looks != before;
+}
+
+/* A launch reminds the reader of what it has not been told of: once, and only if there is something. */
+static void a_reminder_is_given_once(void **state)
+{
+	int before;
+
+	(void)state;
+	looks = 0;
+	begin(0);
+	assert_true(looks_again(0, 9000 * MS));
+	assert_int_equal(apart, 1);
+	before = looks;
+	kc__reader_remind();
+	assert_false(looks_again(before, WAIT_MS * MS));
+	for (int i = 0; i < 2; i++) {
+		kc__reader_want();
+		assert_false(looks_again(before, WAIT_MS * MS));
+		kc__reader_remind();
+		assert_true(looks_again(before, 9000 * MS));
+		before = looks;
+		kc__reader_remind();
+		assert_false(looks_again(before, WAIT_MS * MS));
+	}
+	end();
+}
+
+/* What was wanted of a process is not of the next one, in which it was forked. */
+static void a_new_reader_is_reminded_of_nothing(void **state)
+{
+	int before;
+
+	(void)state;
+	kc__reader_forget();
+	assert_false(kc__reader_is_ending());
+	begin(0);
+	assert_false(kc__reader_is_ending());
+	kc__reader_want();
+	end();
+	assert_true(kc__reader_is_ending());
+	looks = 0;
+	begin(0);
+	assert_true(looks_again(0, 9000 * MS));
+	before = looks;
+	kc__reader_remind();
+	assert_false(looks_again(before, WAIT_MS * MS));
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +272,8 @@ int main(void)
 	    cmocka_unit_test(a_kernel_is_waited_for_once),
 	    cmocka_unit_test(the_program_s_own_code_is_waited_for),
 	    cmocka_unit_test(what_nobody_will_read_is_not_waited_for),
+	    cmocka_unit_test(a_reminder_is_given_once),
+	    cmocka_unit_test(a_new_reader_is_reminded_of_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,10 @@
 
 /*
  * What a launch's effort is too little for is evaluated with more, in tens of
- * microseconds as a rule, 12 ms at most. No such evaluation begins once all of
- * them together have taken CAREFUL_NS and the share below: a program that passes
- * new arguments with every launch soon has to do without.
+ * microseconds as a rule, 12 ms at most, twice that where floating-point
+ * arithmetic decides. No such evaluation begins once all of them together have
+ * taken CAREFUL_NS and the share below: a program that passes new arguments with
+ * every launch soon has to do without, and floats then count as not known.
  */
 #define CAREFUL_EFFORT 20000u
 #define CAREFUL_NS 50000000ll /* to begin with, */
@@ -43,8 +44,7 @@ static uint32_t ask_occupancy(CUfunction f, uint32_t threads, uint32_t dynamic_s
 
 #define BUFFERS_MAX 16u
 
-/* Memory that pointers among the arguments lead to, where L2 holds all of it: what it holds is loaded once. Where it is
- * larger, its size says little. Returns how many there are. */
+/* Memory that pointers among the arguments lead to. Returns how many there are. */
 static uint32_t ask_buffers(const struct kc__kernel *kernel, const struct kc__formula *formula,
 			    const struct kc__given *given, struct kc_cost_buffer buffers[BUFFERS_MAX])
 {
@@ -58,11 +58,11 @@ static uint32_t ask_buffers(const struct kc__kernel *kernel, const struct kc__fo
 		size_t bytes;
 
 		if (!kc__formula_pointer(formula, n, given, buffer) ||
-		    get(&base, &bytes, (CUdeviceptr)buffer->first) != CUDA_SUCCESS || !bytes ||
-		    bytes > kernel->device->info.l2_bytes)
+		    get(&base, &bytes, (CUdeviceptr)buffer->first) != CUDA_SUCCESS || !bytes)
 			continue;
 		buffer->first = base;
 		buffer->bytes = bytes;
+		buffer->is_large = bytes > kernel->device->info.l2_bytes;
 		count++;
 	}
 	return count;
@@ -74,13 +74,14 @@ static struct kc__key *key_of(struct kc__kernel *kernel, const struct kc_shape *
 	uint64_t key[3] = {kernel->id | (uint64_t)dims->dynamic_shared_bytes << 32,
 			   dims->block[0] | (uint64_t)dims->block[1] << 32, dims->block[2]};
 	struct kc__key *k = kc__find(&kc__shim.keys, key, 3);
+	struct kc_past_query query;
 
 	if (k || !(k = kc__fresh(&kc__shim.keys, sizeof(*k), key, 3)))
 		return k;
 	k->block = *dims;
 	memset(k->block.grid, 0, sizeof(k->block.grid));
-	kc_engine_key_init(&k->engine, &kernel->engine);
-	kc__recall_key(k, kernel, dims);
+	query = kc__past_query_of(kernel, dims, NULL);
+	kc_past_make_key(kc__recalled(), &query, &kernel->engine, &k->engine);
 	kc__insert(&kc__shim.keys, k, 3);
 	return k;
 }
@@ -90,10 +91,12 @@ static struct kc__shape *shape_of(const struct kc__kernel *kernel, const struct 
 				  const uint64_t *variant_key)
 {
 	struct kc__shape *shape = kc__find(&kc__shim.shapes, variant_key, SHAPE_WORDS);
+	struct kc_past_query query;
 
 	if (shape || !(shape = kc__fresh(&kc__shim.shapes, sizeof(*shape), variant_key, SHAPE_WORDS)))
 		return shape;
-	kc__recall_shape(shape, kernel, dims);
+	query = kc__past_query_of(kernel, dims, NULL);
+	kc_past_recall_shape(kc__recalled(), &query, &shape->measured);
 	kc__insert(&kc__shim.shapes, shape, SHAPE_WORDS);
 	return shape;
 }
@@ -121,12 +124,12 @@ static int evaluate(struct kc__formula *formula, const struct kc_shape *dims, co
 	if (rc != -EAGAIN)
 		return rc;
 	since_ns = kc__now_ns() - kc__shim.header->monotonic_ns;
-	if (kc__shim.careful_ns > CAREFUL_NS + since_ns / CAREFUL_SHARE)
-		return rc;
-	kc__shim.careful_ns -= kc__processor_ns();
-	rc = kc__formulas_count(formula, dims, given, CAREFUL_EFFORT, counts);
-	kc__shim.careful_ns += kc__processor_ns();
-	return rc;
+	if (kc__shim.careful_ns <= CAREFUL_NS + since_ns / CAREFUL_SHARE) {
+		kc__shim.careful_ns -= kc__processor_ns();
+		rc = kc__formulas_count(formula, dims, given, CAREFUL_EFFORT, counts);
+		kc__shim.careful_ns += kc__processor_ns();
+	}
+	return rc == -EAGAIN ? kc__formulas_count(formula, dims, given, KC_COST_EFFORT_INTEGERS, counts) : rc;
 }
 
 /* So that a replay counts the same work without the code. tables_lock held. */
@@ -136,7 +139,7 @@ static void put_work(const struct kc__variant *variant, const struct kc_counts *
 	struct kc_work_entry entry = {
 	    .kernel = variant->kernel->id,
 	    .device = variant->kernel->device->ordinal,
-	    .blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm,
+	    .blocks_per_sm = variant->blocks_per_sm,
 	    .dynamic_shared_bytes = dims->dynamic_shared_bytes,
 	    .arguments = variant->arguments,
 	    .count = KC_WORK_NUMBERS,
@@ -167,17 +170,11 @@ static void count_work(struct kc__variant *variant, struct kc__formula *formula,
 		put_work(variant, &counts);
 }
 
-/* Where the work is not counted, what the arguments are is learned from instead; not, where there is no room for that.
- * tables_lock held. */
-static void note_arguments(struct kc__variant *variant, const char *text)
+/* tables_lock held. */
+static void *memory(size_t bytes, void *unused)
 {
-	size_t bytes = kc_engine_variant_given(&variant->engine, text);
-
-	if (!bytes)
-		return;
-	variant->kernel->engine.by_arguments = kc__arena(bytes);
-	if (variant->kernel->engine.by_arguments)
-		kc__recall_arguments(variant->kernel);
+	(void)unused;
+	return kc__arena(bytes);
 }
 
 /* tables_lock held. */
@@ -191,9 +188,10 @@ static bool variant_fill(struct kc__variant *variant, struct kc__kernel *kernel,
 		return false;
 	variant->kernel = kernel;
 	variant->dims = *dims;
-	if (kc_engine_variant_init(&variant->engine, &key->engine, &shape->engine, &kernel->resources, dims,
+	if (kc_engine_variant_init(&variant->engine, &key->engine, &shape->measured, &kernel->resources, dims,
 				   blocks_per_sm))
 		variant->unpredictable = KC_DOES_NOT_FIT;
+	variant->blocks_per_sm = (uint16_t)variant->engine.work.blocks_per_sm;
 	return true;
 }
 
@@ -232,6 +230,7 @@ static void make(void *making)
 	struct making *m = making;
 	struct kc__variant *variant = kc__fresh(&kc__shim.variants, sizeof(*variant), m->key, KEY_WORDS);
 	char arguments[ARGUMENTS_TEXT_BYTES] = "";
+	struct kc_past_query query;
 
 	if (!variant || !variant_fill(variant, m->kernel, m->dims, m->blocks_per_sm))
 		return;
@@ -239,11 +238,12 @@ static void make(void *making)
 		count_work(variant, m->formula, m->given, arguments);
 	else if (!variant->unpredictable)
 		kc__early_keep(variant, m->given);
-	note_arguments(variant, arguments);
 	m->kernel->variants += m->formula != NULL;
 	variant->launch_name = kc_launch_name(m->kernel->name, m->dims, arguments);
 	kc_engine_variant_name(&variant->engine, kc__name_of(m->kernel, m->dims, arguments));
-	kc__recall_variant(variant, arguments);
+	query = kc__past_query_of(m->kernel, &variant->dims, arguments);
+	if (!variant->unpredictable)
+		kc_past_make_variant(kc__recalled(), &query, memory, NULL, &variant->engine);
 	if (variant->engine.work.counted)
 		succeed(variant, m->formula);
 	variant->awaits_first =
@@ -295,10 +295,8 @@ static inline struct kc__variant *find(struct kc__kernel *kernel, const uint64_t
 
 __attribute__((hot)) bool kc__variant_is_outdated(const struct kc__variant *variant)
 {
-	const struct kc__kernel *kernel = variant->kernel;
-
-	return !variant->key[KEY_WORDS - 1] && atomic_load_explicit(&kernel->formula, memory_order_acquire) &&
-	       kernel->variants < VARIANTS_MAX;
+	return !variant->key[KEY_WORDS - 1] && atomic_load_explicit(&variant->kernel->formula, memory_order_acquire) &&
+	       variant->kernel->variants < VARIANTS_MAX;
 }
 
 /* A launch shape that is new as far as is known. Its key is of the kernel's formula by then. */
@@ -366,7 +364,7 @@ void kc__variant_prepare(struct kc__variant *before, struct kc__formula *formula
 	key[KEY_WORDS - 1] = kc__arguments_key(formula, &given);
 	found_or_made(&(struct making){
 	    .kernel = before->kernel,
-	    .blocks_per_sm = before->engine.work.blocks_per_sm,
+	    .blocks_per_sm = before->blocks_per_sm,
 	    .dims = &before->dims,
 	    .key = key,
 	    .formula = formula,

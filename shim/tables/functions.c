@@ -222,6 +222,7 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	    ((uint64_t)a->resources.registers << 32 | a->resources.static_shared_bytes) * 31 + a->resources.local_bytes;
 	uint64_t key[4] = {hash_text(a->name), resources, device->ordinal, key_of(a->code)};
 	struct kc__kernel *kernel = kc__find(&kc__shim.kernels, key, 4);
+	struct kc_code_identity identity;
 
 	if (kernel || !makes || !(kernel = kc__fresh(&kc__shim.kernels, sizeof(*kernel), key, 4)))
 		return kernel;
@@ -234,8 +235,8 @@ static struct kc__kernel *kernel_of(const struct answers *a, struct kc__device *
 	kernel->code = a->code;
 	kernel->parameters = kept_parameters(a);
 	kernel->every = kc__selection_every(kernel->name);
-	kc_engine_kernel_init(&kernel->engine, &device->engine, kernel->name);
-	kc__recall_kernel(kernel);
+	identity = kc__identity_of(kernel);
+	kc_past_make_kernel(kc__recalled(), &identity, device->uuid, &device->engine, &kernel->engine);
 	put_kernel(kernel, a);
 	kc__insert(&kc__shim.kernels, kernel, 4);
 	return kernel;

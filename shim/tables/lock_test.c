@@ -1,5 +1,6 @@
 /* The lock of a device, with threads that meet at it. */
 #include "lock.h"
+#include "store/common/ids/thread_testing.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 4, TURNS = 50000, SLEEP_US = 20000 };
+enum { THREADS = 4, TURNS = 50000 };
 
 static struct kc__lock lock;
 static uint64_t turns; /* under it */
@@ -41,34 +42,43 @@ static void one_thread_at_a_time(void **state)
 	kc__unlock(&lock);
 }
 
-static void *take_once(void *error)
+struct waiter {
+	pthread_t thread;
+	_Atomic pid_t id;
+	int error;
+};
+
+static void *take_once(void *arg)
 {
+	struct waiter *waiter = arg;
+
 	errno = EDOM;
+	atomic_store(&waiter->id, gettid());
 	kc__lock(&lock);
 	turns = 1;
 	kc__unlock(&lock);
-	*(int *)error = errno;
+	waiter->error = errno;
 	return NULL;
 }
 
-/* So long that those that wait are asleep. */
 static void who_waits_for_long_is_woken(void **state)
 {
-	pthread_t threads[THREADS];
-	int errors[THREADS];
+	struct waiter waiters[THREADS] = {{0}};
 
 	(void)state;
 	turns = 0;
 	kc__lock(&lock);
 	assert_false(kc__lock_try(&lock));
 	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, take_once, &errors[i]), 0);
-	usleep(SLEEP_US);
+		assert_int_equal(pthread_create(&waiters[i].thread, NULL, take_once, &waiters[i]), 0);
+	for (int i = 0; i < THREADS; i++)
+		while (!atomic_load(&waiters[i].id) || kc_thread_state(getpid(), atomic_load(&waiters[i].id)) != 'S')
+			usleep(100);
 	assert_int_equal(turns, 0);
 	kc__unlock(&lock);
 	for (int i = 0; i < THREADS; i++) {
-		assert_int_equal(pthread_join(threads[i], NULL), 0);
-		assert_int_equal(errors[i], EDOM);
+		assert_int_equal(pthread_join(waiters[i].thread, NULL), 0);
+		assert_int_equal(waiters[i].error, EDOM);
 	}
 	assert_int_equal(turns, 1);
 }

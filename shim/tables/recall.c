@@ -36,7 +36,6 @@ static void load_past(void)
 		kc__say(KC_MESSAGE_PAST_UNUSED, why);
 }
 
-/* kerncast replay finds the checksum in the message (kc__recorded_prior()). */
 static void load_knowledge(void)
 {
 	const char *path = kc__shim.options.prior;
@@ -72,12 +71,15 @@ static void load(void *unused)
 /* What the process begins with, for a replay of it. */
 static void put_past(void)
 {
-	struct kc_past_entry began_with;
+	struct kc_past_entry began_with = {.source = 0};
+	int has_past = kc_past_began_with(past, &began_with);
 
-	if (!kc_past_began_with(past, &began_with))
-		return;
-	kc_journal_put(kc__shim.journal, KC_KIND_PAST, &began_with, sizeof(began_with));
-	kc__learn_past();
+	if (knowledge)
+		began_with.prior = knowledge->head->checksum;
+	if (has_past || knowledge)
+		kc_journal_put(kc__shim.journal, KC_KIND_PAST, &began_with, sizeof(began_with));
+	if (has_past)
+		kc__learn_past();
 }
 
 void kc__recall_begin(void)
@@ -123,8 +125,13 @@ struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shap
 	};
 }
 
-static struct kc_past_query query_of(const struct kc__kernel *kernel, const struct kc_shape *dims,
-				     const char *arguments)
+const struct kc_beginning *kc__recalled(void)
+{
+	return &from;
+}
+
+struct kc_past_query kc__past_query_of(const struct kc__kernel *kernel, const struct kc_shape *dims,
+				       const char *arguments)
 {
 	return (struct kc_past_query){
 	    .code = kc__identity_of(kernel),
@@ -142,40 +149,4 @@ const struct kc_past_text *kc__recalled_text(const struct kc__kernel *kernel)
 	if (!kernel->code)
 		return NULL;
 	return kc_past_text(past, kernel->name, kernel->key[3], device->cc_major * 10 + device->cc_minor);
-}
-
-void kc__recall_kernel(struct kc__kernel *kernel)
-{
-	const struct kc_code_identity code = kc__identity_of(kernel);
-
-	kc_past_recall_kernel(&from, &code, kernel->device->uuid, &kernel->engine);
-}
-
-void kc__recall_arguments(struct kc__kernel *kernel)
-{
-	const struct kc_code_identity code = kc__identity_of(kernel);
-
-	kc_past_recall_arguments(&from, &code, kernel->device->uuid, kernel->engine.by_arguments);
-}
-
-void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
-{
-	const struct kc_past_query query = query_of(kernel, dims, NULL);
-
-	kc_past_recall_key(&from, &query, &key->engine);
-}
-
-void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
-{
-	const struct kc_past_query query = query_of(kernel, dims, NULL);
-
-	kc_past_recall_shape(&from, &query, &shape->engine);
-}
-
-void kc__recall_variant(struct kc__variant *variant, const char *arguments)
-{
-	const struct kc_past_query query = query_of(variant->kernel, &variant->dims, arguments);
-
-	if (!variant->unpredictable)
-		kc_past_recall_variant(&from, &query, &variant->engine);
 }

@@ -9,8 +9,10 @@
  * own in place of the C library's.) */
 static inline int64_t kc__in_order(struct kc__device *device, int64_t now_ns)
 {
-	device->seen_ns = now_ns > device->seen_ns ? now_ns : device->seen_ns + 1;
-	return device->seen_ns;
+	int64_t at_ns = now_ns > device->seen_ns ? now_ns : device->seen_ns + 1;
+
+	__atomic_store_n(&device->seen_ns, at_ns, __ATOMIC_RELAXED); /* gpu_state.c looks without the lock */
+	return at_ns;
 }
 
 /* streams.c */

@@ -46,18 +46,25 @@ static int add(struct kc_snapshot_maker *maker, const struct kc__variant *varian
 	return error;
 }
 
-/* Launching threads wait for one entry at most. NULL: no memory. */
+static uint32_t newest(void)
+{
+	uint32_t id = 0;
+
+	while (id < KC__VARIANTS_MAX && atomic_load_explicit(&kc__shim.variant_by_id[id + 1], memory_order_acquire))
+		id++;
+	return id;
+}
+
+/* The newest first, as there may not be room for all. Launching threads wait for one entry at most. NULL: no memory. */
 static struct kc_snapshot_maker *gather(void)
 {
 	struct kc_snapshot_maker *maker = kc_snapshot_begin();
 	int error = maker ? 0 : -ENOMEM;
 
-	for (uint32_t id = 1; !error && id <= KC__VARIANTS_MAX; id++) {
+	for (uint32_t id = newest(); !error && id > 0; id--) {
 		const struct kc__variant *variant =
 		    atomic_load_explicit(&kc__shim.variant_by_id[id], memory_order_acquire);
 
-		if (!variant)
-			break;
 		if (!variant->unpredictable &&
 		    atomic_load_explicit(&variant->engine.learned.measured, memory_order_relaxed))
 			error = add(maker, variant);

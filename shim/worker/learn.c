@@ -85,14 +85,19 @@ static uint64_t begin_event(void)
 	return kc_engine_known(&kc__shim.engine) + 1;
 }
 
-static void end_event(void)
+static void let_go(void)
 {
-	kc_engine_event(&kc__shim.engine);
 	for (int i = 0; i < kc__shim.device_count; i++)
 		kc__unlock(&kc__shim.devices[i].lock);
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	put_history();
 	pthread_mutex_unlock(&kc__shim.learning);
+}
+
+static void end_event(void)
+{
+	kc_engine_event(&kc__shim.engine);
+	let_go();
 }
 
 static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel, uint64_t number)
@@ -223,7 +228,7 @@ void kc__learn_measured(struct kc_launch *launch)
 	end_event();
 	kc_engine_interval(&kept, &low_ns, &high_ns);
 	if (variant)
-		kc__windows_measured(variant, measured_ns(launch) >= low_ns && measured_ns(launch) <= high_ns);
+		kc__windows_measured(variant, launch, low_ns, high_ns);
 }
 
 struct kc_load kc__learn_load(const struct kc_launch *launch)
@@ -236,21 +241,37 @@ struct kc_load kc__learn_load(const struct kc_launch *launch)
 	return variant ? kc_engine_load(&variant->engine, launch->solo_ns) : (struct kc_load){{0}};
 }
 
+/* The first launch of a variant also counts as a size, once its code is read. What the code says of it may take long to
+ * work out: that is done before the event, and again where the formula has become known until then. Formulas are held.
+ * Returns the event's number. */
+static uint64_t begin_as_size(struct kc__variant *first, const struct kc_launch *launch, bool *is_size)
+{
+	const struct kc__formula *formula;
+	uint64_t number;
+
+	for (;;) {
+		formula = atomic_load_explicit(&first->kernel->formula, memory_order_acquire);
+		*is_size = kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
+		number = begin_event();
+		if (formula == atomic_load_explicit(&first->kernel->formula, memory_order_acquire))
+			return number;
+		let_go();
+	}
+}
+
 void kc__learn_decided(struct kc_launch *launch, const struct kc_load *met)
 {
 	struct kc__variant *first = variant_of(launch), *variant;
 	struct kc_engine_launch kept = engine_launch(launch);
-	/* The first launch of a variant also counts as a size, once its code is read. */
-	bool is_early = first && first->early, is_size;
+	bool is_early, is_size = false;
 	uint64_t number;
 
 	if (launch->overlap == KC_OVERLAP_NONE && kc__windows_unclear(launch))
 		launch->overlap = KC_OVERLAP_UNKNOWN;
+	is_early = launch->overlap == KC_OVERLAP_NONE && first && first->early;
 	if (is_early)
 		kc__formulas_hold();
-	is_size = is_early && launch->overlap == KC_OVERLAP_NONE &&
-		  kc__early_measured(first, launch->predicted_at_ns, measured_ns(launch));
-	number = begin_event();
+	number = is_early ? begin_as_size(first, launch, &is_size) : begin_event();
 	if (is_size)
 		kc__early_teach(first);
 	variant = current_variant(launch);

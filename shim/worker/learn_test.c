@@ -10,6 +10,7 @@
 #include "shim/code/early.h"
 #include "shim/tables/recall.h"
 #include "shim/worker/cupti/measuring.h"
+#include "store/common/ids/thread_testing.h"
 #include "learn.h"
 
 #include <unistd.h>
@@ -57,10 +58,12 @@ void kc__flush_shape_measured(void)
 	shapes_measured++;
 }
 
-void kc__windows_measured(struct kc__variant *variant, bool inside)
+void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *launch, int64_t low_ns, int64_t high_ns)
 {
 	(void)variant;
-	(void)inside;
+	(void)launch;
+	(void)low_ns;
+	(void)high_ns;
 }
 
 bool kc__windows_unclear(const struct kc_launch *launch)
@@ -75,34 +78,28 @@ struct kc_name kc__name_of(const struct kc__kernel *kernel, const struct kc_shap
 	return (struct kc_name){.launch = dims->grid[0] * 2 + (*arguments != 0), .shape = dims->grid[0]};
 }
 
-void kc__recall_arguments(struct kc__kernel *k)
+const struct kc_beginning *kc__recalled(void)
 {
-	(void)k;
+	static const struct kc_beginning nothing = {NULL, NULL};
+
+	return &nothing;
 }
 
-void kc__recall_key(struct kc__key *key, const struct kc__kernel *kernel, const struct kc_shape *dims)
+/* Last of all when a variant is made */
+struct kc_past_query kc__past_query_of(const struct kc__kernel *k, const struct kc_shape *dims, const char *arguments)
 {
-	(void)key;
-	(void)kernel;
-	(void)dims;
-}
-
-void kc__recall_shape(struct kc__shape *shape, const struct kc__kernel *kernel, const struct kc_shape *dims)
-{
-	(void)shape;
-	(void)kernel;
-	(void)dims;
-}
-
-void kc__recall_variant(struct kc__variant *variant, const char *arguments)
-{
-	(void)variant;
-	(void)arguments;
 	for (int i = 0; i < 2; i++) {
 		waits[i] = !kc__lock_try(&kc__shim.devices[i].lock);
 		if (!waits[i])
 			kc__unlock(&kc__shim.devices[i].lock);
 	}
+	return (struct kc_past_query){
+	    .code = {.mangled = k->name},
+	    .uuid = k->device->uuid,
+	    .device = &k->device->info,
+	    .dims = dims,
+	    .arguments = arguments,
+	};
 }
 
 /* ---- A kernel whose work depends on its second parameter ---- */
@@ -221,14 +218,32 @@ static void sizes_are_learned_in_the_order_of_the_predictions(void **state)
 	assert_float_equal(successor->key->learned.sizes.points[0].time_ns, expected.points[0].time_ns, 0);
 }
 
-static _Atomic bool is_measured;
+/* A thread that does what may have to wait for a lock: its id, once it has begun, and whether it has ended. */
+static _Atomic pid_t other_thread;
+static _Atomic bool other_ended;
 
 static void *measure(void *variant)
 {
-	bool is_size = kc__early_measured(variant, 2000, 7000);
+	bool is_size;
 
-	atomic_store(&is_measured, true);
+	atomic_store(&other_thread, gettid());
+	is_size = kc__early_measured(variant, 2000, 7000);
+	atomic_store(&other_ended, true);
 	return is_size ? variant : NULL;
+}
+
+/* The thread waits for a lock that is held here: nothing else of what it does sleeps. false: it has not, and ended. */
+static bool start_and_meet_lock(pthread_t *thread, void *(*function)(void *), void *of)
+{
+	atomic_store(&other_thread, 0);
+	atomic_store(&other_ended, false);
+	assert_int_equal(pthread_create(thread, NULL, function, of), 0);
+	while (!atomic_load(&other_ended)) {
+		if (atomic_load(&other_thread) && kc_thread_state(getpid(), atomic_load(&other_thread)) == 'S')
+			return true;
+		usleep(100);
+	}
+	return false;
 }
 
 /* A launching thread makes it under tables_lock: what it is by the end of that counts. */
@@ -237,7 +252,7 @@ static void a_successor_is_read_once_it_is_complete(void **state)
 	struct kc__variant *variant = launched(4, 1), *successor;
 	struct kc__formula *formula = read_code();
 	void *as_size = NULL;
-	bool too_soon;
+	bool waited;
 	pthread_t thread;
 
 	(void)state;
@@ -247,13 +262,11 @@ static void a_successor_is_read_once_it_is_complete(void **state)
 	assert_non_null(successor);
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	variant->successor = NULL;
-	assert_int_equal(pthread_create(&thread, NULL, measure, variant), 0);
-	usleep(50000);
-	too_soon = atomic_load(&is_measured);
+	waited = start_and_meet_lock(&thread, measure, variant);
 	variant->successor = successor;
 	pthread_mutex_unlock(&kc__shim.tables_lock);
 	assert_int_equal(pthread_join(thread, &as_size), 0);
-	assert_false(too_soon);
+	assert_true(waited);
 	assert_ptr_equal(as_size, variant);
 }
 
@@ -272,9 +285,9 @@ static void what_was_not_launched_has_nothing_to_hand_on(void **state)
 	assert_int_equal(not_made->successor->engine.learned.level.lambda.count, 0);
 }
 
-static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, int64_t took_ns)
+static struct kc_launch alone(const struct kc__variant *variant, int64_t predicted_at_ns, int64_t took_ns)
 {
-	struct kc_launch launch = {
+	return (struct kc_launch){
 	    .variant = variant->id,
 	    .predicted_at_ns = predicted_at_ns,
 	    .measured_start_ns = 100000,
@@ -283,6 +296,11 @@ static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, in
 	    .solo_ns = took_ns,
 	    .slowdown = 1,
 	};
+}
+
+static void learn_alone(struct kc__variant *variant, int64_t predicted_at_ns, int64_t took_ns)
+{
+	struct kc_launch launch = alone(variant, predicted_at_ns, took_ns);
 
 	kc__learn_measured(&launch);
 	kc__learn_decided(&launch, &(const struct kc_load){{0}});
@@ -327,6 +345,42 @@ static void launches_made_before_the_code_was_read_teach_no_size_but_the_first(v
 	assert_int_equal(sizes->count, 1);
 	assert_float_equal(sizes->points[0].time_ns, first_ns, 0);
 	assert_int_equal(atomic_load(&variant->successor->engine.learned.measured), 1);
+}
+
+static void *decide(void *launch)
+{
+	atomic_store(&other_thread, gettid());
+	kc__learn_decided(launch, &(const struct kc_load){{0}});
+	atomic_store(&other_ended, true);
+	return NULL;
+}
+
+/* What its event comes after is known in it: a replay goes by the numbers of the events. */
+static void a_formula_that_becomes_known_before_the_event_counts(void **state)
+{
+	struct kc__variant *variant = launched(4, 1);
+	struct kc_launch launch = alone(variant, 2000, 7000);
+	struct kc__formula *formula = read_code();
+	struct kc_sizes taught;
+	pthread_t thread;
+	bool waited;
+
+	(void)state;
+	kc__early_made(variant, 2000);
+	kc__learn_measured(&launch);
+	kc__early_prepare(&kernel, formula);
+	pthread_mutex_lock(&kc__shim.learning);
+	waited = start_and_meet_lock(&thread, decide, &launch); /* it has looked at the formula */
+	atomic_store(&kernel.formula, formula);
+	pthread_mutex_unlock(&kc__shim.learning);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(waited);
+	assert_int_equal(kc_engine_known(&kc__shim.engine), 2);
+	learn_alone(variant->successor, 3000, 9000);
+	taught = variant->engine.key->learned.sizes;
+	assert_int_equal(taught.count, 1);
+	kc__early_settle(&kernel); /* teaches those that no event has taught */
+	assert_memory_equal(&taught, &variant->engine.key->learned.sizes, sizeof(taught));
 }
 
 /* Durations by context are kept for all devices together. */
@@ -394,6 +448,7 @@ int main(void)
 	    TEST(what_was_not_launched_has_nothing_to_hand_on),
 	    TEST(until_the_formula_is_known_nothing_is_a_successors),
 	    TEST(launches_made_before_the_code_was_read_teach_no_size_but_the_first),
+	    TEST(a_formula_that_becomes_known_before_the_event_counts),
 	    TEST(no_device_predicts_while_an_event_is_taken_in),
 	    TEST(a_destroyed_streams_launches_correct_its_own_lane),
 	    TEST(first_launches_of_shapes_are_counted),

@@ -7,10 +7,10 @@
  * met within a second. Rests are counted in launches, so that windows do not always begin where a burst of launches
  * does, and are of different lengths, so that they do not meet the same part of a training's steps again and again.
  */
-#define WINDOW_NS 50000000ll
-#define REST_NS 550000000ll
+#define WINDOW_NS 30000000ll
+#define REST_NS 330000000ll
 #define REST_SHORTEST 0.6 /* of REST_NS; the longest is as much above it */
-#define REST_LEAST_NS 200000000ll
+#define REST_LEAST_NS 120000000ll
 #define REST_MOST_NS 900000000ll
 #define WINDOW_PART 8u   /* launches in a window: of those in the rest before it, one in so many */
 #define WINDOW_LEAST 64u /* launches that are enough to judge by */
@@ -20,29 +20,37 @@
 #define DRAIN_NS 500000000ll /* what was launched before is awaited for so long before CUPTI rests */
 #define SETTLE_NS 20000000ll /* a call that had begun before has been made by then */
 #define UNKNOWN_PART 20u     /* nearly all is known well: fewer than one launch in so many is not */
-#define UNKNOWN_FEW 4u       /* launches that are no reason to measure */
+#define NEW_NS 550000000ull
+#define UNKNOWN_FEW 4u /* launches that are no reason to measure */
 /* Intervals are to hold nine measured durations of ten. Of at least four, three in four have to be inside. */
 #define HISTORY 8u /* measured durations */
 #define MEASURED_LEAST 4u
 #define OUTSIDE_PART 4u
-#define OUTSIDE_CHANGED 5  /* of eight: by chance one in a hundred times even where intervals hold eight of ten only */
-#define TRIES 32u          /* measurements; what is not known well after so many does not get better by more */
-#define RECOVERY 8u        /* measurements while intervals hold that make up for one of those */
-#define OUTSIDE_FIRST 0.1f /* share of measured durations, before it is known */
-#define OUTSIDE_RATE 0.25f /* of the newest window in what is the rule */
-#define OUTSIDE_MORE 0.15f /* share above the rule that is a change; and so many standard deviations: */
-#define OUTSIDE_DEVIATIONS 3
-#define JUDGED_LEAST 8u /* measured durations */
+#define OUTSIDE_CHANGED 5 /* of eight: by chance one in a hundred times even where intervals hold eight of ten only */
+#define TRIES 32u         /* measurements; what is not known well after so many does not get better by more */
+#define RECOVERY 8u       /* measurements while intervals hold that make up for one of those */
+/* What takes longer than predicted, or shorter */
+#define DRIFT_LEAST 0.03f
+#define DRIFT_WIDTHS                                                                                                   \
+	0.75f           /* halves of an interval: by chance, of eight almost five standard deviations of such a mean */
+#define ERROR_MOST 0.2f /* of one launch; more says nothing of the others */
+#define WIDTHS_MOST 1.5f
+#define WIDTH_MORE 0.02f /* of the narrowest intervals half is too little */
+/* Where the GPU's clock jumps all the time, no measuring helps: a twentieth of the time. */
+#define SPARE_MOST_NS 2000000000ll
+#define SPARE_PART 20
 
 struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches)
 {
 	return (struct kc__window){
 	    .since_ns = now_ns,
 	    .launches = launches,
+	    .seen_ns = now_ns,
+	    .seen = launches,
 	    .cycle_ns = now_ns,
 	    .cycle_launches = launches,
-	    .outside = OUTSIDE_FIRST,
 	    .learning = true,
+	    .spare_ns = SPARE_MOST_NS,
 	};
 }
 
@@ -60,21 +68,21 @@ static bool much_is_unknown(const struct kc__window_view *view, uint64_t launche
 	       ((uint64_t)view->unknown * UNKNOWN_PART > launches || view->unknown_ns > (uint64_t)ns / UNKNOWN_PART);
 }
 
-/* Not only of a moment's launches or time, but of those of a whole rest. */
+/* Not only of a moment's launches or time, but of those of NEW_NS. */
 static bool much_is_new(const struct kc__window *window, const struct kc__window_view *view)
 {
-	uint64_t launches = view->launches - window->launches;
+	uint64_t launches = view->launches - window->launches, usual = window->rest * NEW_NS / REST_NS;
 
-	return much_is_unknown(view, launches > window->rest ? launches : window->rest, REST_NS);
+	return much_is_unknown(view, launches > usual ? launches : usual, NEW_NS);
 }
 
-/* More is outside than chance explains. */
-static bool much_has_changed(const struct kc__window *window, const struct kc__window_view *view)
+/* All is measured for LEARNING_NS, if it has not been for too long. */
+static bool learns_drift(struct kc__window *window, const struct kc__window_view *view)
 {
-	float n = (float)view->measured, rule = window->outside;
-
-	return view->measured >= JUDGED_LEAST &&
-	       (float)view->outside > n * (rule + OUTSIDE_MORE) + OUTSIDE_DEVIATIONS * sqrtf(n * rule * (1 - rule));
+	if (!view->drifts || window->spare_ns < LEARNING_NS)
+		return false;
+	window->spare_ns -= LEARNING_NS;
+	return true;
 }
 
 static bool begin_window(struct kc__window *window, const struct kc__window_view *view, bool learning)
@@ -82,8 +90,6 @@ static bool begin_window(struct kc__window *window, const struct kc__window_view
 	window->learning = learning;
 	if (window->state == KC__RESTING)
 		window->rested = view->launches - window->launches;
-	if (!learning && view->measured >= JUDGED_LEAST)
-		window->outside += OUTSIDE_RATE * ((float)view->outside / (float)view->measured - window->outside);
 	return begin_state(window, view, KC__MEASURING);
 }
 
@@ -96,6 +102,9 @@ static bool begin_rest(struct kc__window *window, const struct kc__window_view *
 	window->rest = (uint64_t)(ns > 0 ? launches / ns * REST_NS * part : 0);
 	if (window->rest < WINDOW_PART * window->last)
 		window->rest = WINDOW_PART * window->last;
+	window->spare_ns += (view->now_ns - window->cycle_ns) / SPARE_PART;
+	if (window->spare_ns > SPARE_MOST_NS)
+		window->spare_ns = SPARE_MOST_NS;
 	window->cycle_ns = view->now_ns;
 	window->cycle_launches = view->launches;
 	return begin_state(window, view, KC__RESTING);
@@ -121,33 +130,42 @@ static bool step_learning(struct kc__window *window, const struct kc__window_vie
 
 	if (view->now_ns - window->since_ns < LEARNING_NS)
 		return false;
-	/* Where nothing was launched, measuring costs nothing. */
-	if (!launches || much_is_unknown(view, launches, LEARNING_NS) || much_has_changed(window, view))
+	if (much_is_unknown(view, launches, LEARNING_NS) || learns_drift(window, view))
 		return begin_state(window, view, KC__MEASURING);
 	return begin_state(window, view, KC__DRAINING);
 }
 
 static bool step_window(struct kc__window *window, const struct kc__window_view *view)
 {
-	if (much_is_new(window, view) || much_has_changed(window, view))
+	if (much_is_new(window, view) || learns_drift(window, view))
 		return begin_window(window, view, true);
-	if (!measured_enough(window, view) || view->launches == window->launches)
+	if (!measured_enough(window, view))
 		return false;
 	window->last = view->launches - window->launches;
 	return begin_state(window, view, KC__DRAINING);
+}
+
+/* Where nothing is launched, measuring costs nothing and tells nothing. */
+static void leave_out_idle_time(struct kc__window *window, const struct kc__window_view *view)
+{
+	if (window->state == KC__MEASURING && view->launches == window->seen)
+		window->since_ns += view->now_ns - window->seen_ns;
+	window->seen = view->launches;
+	window->seen_ns = view->now_ns;
 }
 
 bool kc__window_step(struct kc__window *window, const struct kc__window_view *view)
 {
 	int64_t ns = view->now_ns - window->since_ns;
 
+	leave_out_idle_time(window, view);
 	switch (window->state) {
 	case KC__MEASURING:
 		return window->learning ? step_learning(window, view) : step_window(window, view);
 	case KC__DRAINING:
 		return (ns >= DRAIN_NS || (ns >= SETTLE_NS && !view->awaiting)) && begin_rest(window, view);
 	case KC__RESTING:
-		if (much_has_changed(window, view))
+		if (learns_drift(window, view))
 			return begin_window(window, view, true);
 		/* What is new may be known well by the end of a window. */
 		return (rested_enough(window, view) || much_is_new(window, view)) && begin_window(window, view, false);
@@ -180,7 +198,20 @@ bool kc__window_learn(struct kc__familiar *familiar, bool inside)
 	return familiar->known_well;
 }
 
-bool kc__window_changes(struct kc__familiar *familiar, bool inside)
+static float within(float value, float most)
 {
-	return !kc__window_learn(familiar, inside) && familiar->measured == HISTORY;
+	return fminf(fmaxf(value, -most), most);
+}
+
+bool kc__window_drifts(struct kc__drift *drift, unsigned launches, float error, float width, bool known)
+{
+	float of = (float)launches;
+
+	error = within(error, ERROR_MOST);
+	drift->error += (error - drift->error) / of;
+	drift->in_widths += (within(error / (width / 2 + WIDTH_MORE), WIDTHS_MOST) - drift->in_widths) / of;
+	if (drift->measured < launches)
+		drift->measured++;
+	return drift->measured == launches && fabsf(drift->error) > DRIFT_LEAST &&
+	       (known || fabsf(drift->in_widths) > DRIFT_WIDTHS);
 }

@@ -15,24 +15,24 @@ struct kc__window_view {
 	uint32_t unknown;
 	uint64_t unknown_ns;
 	bool awaiting; /* launches that are to be measured have not been */
-	/* Of what is known well: measured durations that have become known since it began to measure, and those of them
-	 * that were outside their intervals. */
-	uint32_t measured, outside;
+	bool drifts;   /* kc__window_drifts() of all launches of what is known well */
 };
 
 struct kc__window {
 	enum kc__window_state state;
-	int64_t since_ns;
+	int64_t since_ns; /* while it measures, without the time in which nothing was launched */
+	int64_t seen_ns;  /* at the last step, and what had been launched */
+	uint64_t seen;
 	uint64_t launches; /* in all when the state began */
 	/* One cycle, to know how many launches there are in a second: when the last rest, or all, began. */
 	int64_t cycle_ns;
 	uint64_t cycle_launches;
-	uint64_t rest;   /* launches that the last rest was to last for; 0: none yet */
-	uint64_t rested; /* that it has lasted for */
-	uint64_t last;   /* launches in the last window */
-	uint32_t turn;   /* rests so far */
-	float outside;   /* share of measured durations that are outside their intervals as a rule */
-	bool learning;   /* it measures because much is new or has changed */
+	uint64_t rest;    /* launches that the last rest was to last for; 0: none yet */
+	uint64_t rested;  /* that it has lasted for */
+	uint64_t last;    /* launches in the last window */
+	uint32_t turn;    /* rests so far */
+	bool learning;    /* it measures because much is new or has changed */
+	int64_t spare_ns; /* that may be measured because of drifts */
 };
 
 struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches);
@@ -50,7 +50,19 @@ struct kc__familiar {
 };
 /* A launch has been measured. Returns whether the like of it are known well now. */
 bool kc__window_learn(struct kc__familiar *familiar, bool inside);
-/* The same of all launches of a kernel that are known well. Returns whether the kernel has changed. */
-bool kc__window_changes(struct kc__familiar *familiar, bool inside);
+
+/* By how much the last launches that are known well were mispredicted. All zeros: nothing. */
+struct kc__drift {
+	float error;       /* mean logarithm of measured over predicted */
+	float in_widths;   /* the same in halves of the intervals */
+	uint8_t measured;  /* up to the mean's */
+	uint32_t found_in; /* turn of windows.c in which it was last found that they drift */
+};
+#define KC__DRIFT_OF_KERNEL 8u /* launches that the means are of */
+#define KC__DRIFT_OF_ALL 16u
+/* A launch has been measured. error: logarithm of measured over predicted; width: of the interval's end over its
+ * beginning; known: it has been found. Returns whether launches take longer or shorter than predicted, and not by
+ * chance. Once that is known, the interval does not matter: a few durations outside make those of others wider. */
+bool kc__window_drifts(struct kc__drift *drift, unsigned launches, float error, float width, bool known);
 
 #endif

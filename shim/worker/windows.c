@@ -2,8 +2,11 @@
 #include "shim/worker/cupti/measuring.h"
 #include "shim/worker/join/join.h"
 
+#include <math.h>
+
 /* Kernels that were launched while CUPTI rested may run at the beginning of a window. */
 #define LEAD_NS 10000000ll
+#define KERNEL_PART 20u /* a kernel takes much of the time: more than one part in so many of what was measured */
 
 struct span {
 	int64_t begun_ns, ended_ns; /* launches made meanwhile are measured */
@@ -13,11 +16,26 @@ struct span {
 static struct {
 	struct kc__window window;
 	struct span last, before;
-	struct span off;            /* CUPTI was, the last time: there are no records of launches made meanwhile */
-	uint64_t end;               /* of the slots of launches that are to be measured; while draining */
-	uint32_t measured, outside; /* struct kc__window_view */
-	uint64_t passed[2]; /* transfers, kernels for which records may come though they were not to be measured */
+	struct span off; /* CUPTI was, the last time: there are no records of launches made meanwhile */
+	uint64_t end;    /* of the slots of launches that are to be measured; while draining */
+	/* Of all that is known well */
+	struct kc__drift drift;
+	uint64_t measured_ns;
+	bool drifts;
+	uint32_t turn;          /* how often measuring has begun */
+	uint32_t since;         /* the turn of the last window */
+	uint32_t kernels_drift; /* those that take much of the time, and were measured since then */
+	uint64_t passed[2];     /* transfers, kernels for which records may come though they were not to be measured */
 } windows;
+
+static void look_anew(bool learning)
+{
+	windows.turn++;
+	if (!learning)
+		windows.since = windows.turn;
+	windows.drifts = false;
+	windows.kernels_drift = 0;
+}
 
 void kc__windows_begin(void)
 {
@@ -28,7 +46,9 @@ void kc__windows_begin(void)
 	atomic_store(&kc__shim.not_known_well, 0);
 	atomic_store(&kc__shim.not_known_well_ns, 0);
 	windows.window = kc__window_begin(now_ns, 0);
-	windows.measured = windows.outside = 0;
+	windows.drift = (struct kc__drift){0};
+	windows.measured_ns = 0;
+	look_anew(false);
 	windows.last = windows.before = (struct span){now_ns - LEAD_NS, INT64_MAX};
 	windows.off = (struct span){0};
 	windows.passed[0] = windows.passed[1] = 0;
@@ -56,7 +76,7 @@ static void act(enum kc__window_state from, int64_t now_ns)
 	atomic_store(&kc__shim.not_known_well, 0);
 	atomic_store(&kc__shim.not_known_well_ns, 0);
 	if (to == KC__MEASURING)
-		windows.measured = windows.outside = 0;
+		look_anew(windows.window.learning);
 	if (to == KC__DRAINING) {
 		windows.last.ended_ns = now_ns;
 		atomic_store(&kc__shim.resting, KC_KNOWN_WELL);
@@ -76,7 +96,6 @@ static void stop(int64_t now_ns)
 	if (windows.window.state != KC__MEASURING)
 		begin_window(now_ns);
 	windows.window = kc__window_begin(now_ns, kc_journal_claimed(kc__shim.journal));
-	windows.measured = windows.outside = 0;
 }
 
 void kc__windows_step(int64_t now_ns, const struct kc__join *join)
@@ -87,8 +106,7 @@ void kc__windows_step(int64_t now_ns, const struct kc__join *join)
 	    .unknown = atomic_load(&kc__shim.not_known_well),
 	    .unknown_ns = atomic_load(&kc__shim.not_known_well_ns),
 	    .awaiting = kc__join_awaits(join, windows.end),
-	    .measured = windows.measured,
-	    .outside = windows.outside,
+	    .drifts = windows.drifts || windows.kernels_drift,
 	};
 	enum kc__window_state from = windows.window.state;
 
@@ -123,15 +141,44 @@ bool kc__windows_explain(bool is_kernel)
 	return true;
 }
 
-void kc__windows_measured(struct kc__variant *variant, bool inside)
+static bool drifts(struct kc__drift *drift, unsigned launches, float error, float width)
 {
-	if (atomic_load_explicit(&variant->known_well, memory_order_relaxed)) {
-		windows.measured++;
-		windows.outside += !inside;
-		atomic_store_explicit(&variant->kernel->has_changed,
-				      kc__window_changes(&variant->kernel->familiar, inside), memory_order_relaxed);
-	}
-	atomic_store_explicit(&variant->known_well, kc__window_learn(&variant->familiar, inside), memory_order_relaxed);
+	bool does = kc__window_drifts(drift, launches, error, width, drift->found_in >= windows.since);
+
+	drift->found_in = does ? windows.turn : 0;
+	return does;
+}
+
+static void look_at_kernel(struct kc__kernel *kernel, float error, float width)
+{
+	bool did = kernel->drift.found_in == windows.turn;
+
+	if (kernel->measured_ns * KERNEL_PART > windows.measured_ns)
+		windows.kernels_drift +=
+		    (uint32_t)drifts(&kernel->drift, KC__DRIFT_OF_KERNEL, error, width) - (uint32_t)did;
+}
+
+static void look_for_drift(struct kc__kernel *kernel, const struct kc_launch *launch, int64_t low_ns, int64_t high_ns)
+{
+	float predicted_ns = (float)launch->solo_ns * launch->slowdown,
+	      ns = (float)(launch->measured_end_ns - launch->measured_start_ns);
+	float error = logf(fmaxf(ns, 1) / fmaxf(predicted_ns, 1)),
+	      width = logf(fmaxf((float)high_ns, 1) / fmaxf((float)low_ns, 1));
+
+	windows.measured_ns += (uint64_t)ns;
+	kernel->measured_ns += (uint64_t)ns;
+	windows.drifts = drifts(&windows.drift, KC__DRIFT_OF_ALL, error, width);
+	look_at_kernel(kernel, error, width);
+}
+
+void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *launch, int64_t low_ns, int64_t high_ns)
+{
+	int64_t ns = launch->measured_end_ns - launch->measured_start_ns;
+
+	if (atomic_load_explicit(&variant->known_well, memory_order_relaxed))
+		look_for_drift(variant->kernel, launch, low_ns, high_ns);
+	atomic_store_explicit(&variant->known_well, kc__window_learn(&variant->familiar, ns >= low_ns && ns <= high_ns),
+			      memory_order_relaxed);
 }
 
 /* In one stream kernels do not overlap. */

@@ -2,10 +2,10 @@
  * --measure=adaptive: launches that are known well are measured in windows.
  *
  * CUPTI measures every launch or none. While much of what is launched is not known well, it measures all. Once nearly
- * all of it is known well, it rests, and is switched on for a window now and then, in which a change is found: more of
- * all durations are outside their intervals than as a rule, or most of one kernel's or launch shape's. A launch is
- * known well while the measured durations of launches like it lie in their intervals; where that does not come about,
- * for so long as more measuring may help.
+ * all of it is known well, it rests, and is switched on for a window now and then, in which a change is found: all
+ * launches, or those of one kernel, take longer than predicted, or shorter. A launch is known well while the measured
+ * durations of launches like it lie in their intervals; where that does not come about, for so long as more measuring
+ * may help.
  *
  *   learning --nearly all is known well--> draining --what was launched before is measured--> resting
  *      ^                                      ^                                                  |
@@ -28,15 +28,14 @@ void kc__windows_step(int64_t now_ns, const struct kc__join *join); /* worker */
 void kc__windows_passed(const struct kc_slot *slot);
 /* Worker: a record without a launch is of one that was not to be measured. */
 bool kc__windows_explain(bool is_kernel);
-/* Worker: a launch of a variant has been measured. */
-void kc__windows_measured(struct kc__variant *variant, bool inside);
+/* Worker: a launch of a variant has been measured, and its interval was this. */
+void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *launch, int64_t low_ns, int64_t high_ns);
 /* Worker: whether a kernel that overlapped no measured one may have overlapped one that was not. */
 bool kc__windows_unclear(const struct kc_launch *launch);
 
 static inline bool kc__windows_knows_well(const struct kc__variant *variant)
 {
-	return atomic_load_explicit(&variant->known_well, memory_order_relaxed) &&
-	       !atomic_load_explicit(&variant->kernel->has_changed, memory_order_relaxed);
+	return atomic_load_explicit(&variant->known_well, memory_order_relaxed);
 }
 
 /* Launch path, before a prediction: a launch that will not be measured is not awaited either. */

@@ -5,6 +5,7 @@
 #include "shim/code/reader.h"
 #include "shim/calls/graph_plan.h"
 #include "ending.h"
+#include "gpu_state.h"
 #include "keep_learned.h"
 #include "shim/worker/join/join.h"
 #include "shim/worker/cupti/pace.h"
@@ -340,6 +341,7 @@ int kc__worker_start(void)
 	}
 	worker.running = 1;
 	pthread_detach(worker.thread); /* it ends with the process */
+	kc__gpu_state_begin();
 	wait_for_holder();
 	return 0;
 }

@@ -4,7 +4,7 @@
  */
 #include "waiting_code.h"
 #include "store/database/internal.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include "store/past/past.h"
 
@@ -227,6 +227,10 @@ static void the_code_of_a_kernel_is_kept_for_the_next_run(void **state)
 	kc_ptx_free(&module);
 	free(ptx);
 	kc_past_free(past);
+	change(f, "INSERT INTO learned VALUES(1, 1, 1, zeroblob(200))"); /* which the text does not rest on */
+	assert_int_equal(kc_past_load(f->path, &options, &past, NULL, 0), -EBADMSG);
+	assert_non_null(kc_past_text(past, "k1", HASH, 80));
+	kc_past_free(past);
 }
 
 static void without_time_each_command_reads_one_the_newest_first(void **state)
@@ -259,9 +263,10 @@ static void a_later_run_that_reads_nothing_leaves_what_is_known(void **state)
 	expect(f, FORMULAS, "add = 1; control = 1, add = 2; control = 1");
 	begin(f);
 	put_launched(f, 1);
-	put_code(f, 1, KC_CODE_READ, "add = 7");
+	put_code(f, 1, KC_CODE_READ, "");
 	end(f);
-	expect(f, FORMULAS, "add = 7, add = 2; control = 1");
+	expect(f, CODES, "read, read");
+	expect(f, FORMULAS, "add = 1; control = 1, add = 2; control = 1");
 }
 
 static void what_a_process_has_found_out_is_not_waited_for(void **state)

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "store/common/job/job.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -112,6 +114,20 @@ static int parse_wait(const char *text, int64_t *out)
 	return 0;
 }
 
+/* Not so often that the answers take a part of the time. */
+static int parse_interval(const char *text, int64_t *out)
+{
+	int64_t ns;
+
+	*out = 0;
+	if (!strcmp(text, "off"))
+		return 0;
+	if (kc_parse_duration(text, &ns) || ns < 10000000ll || ns > 86400000000000ll)
+		return -EINVAL;
+	*out = ns;
+	return 0;
+}
+
 static int copy_text(const char *text, char *out, size_t size)
 {
 	if (strlen(text) >= size)
@@ -205,6 +221,8 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 		return parse_flag(text, &options->caches);
 	case KC_OPTION_wait_ns:
 		return parse_wait(text, &options->wait_ns);
+	case KC_OPTION_gpu_state_ns:
+		return parse_interval(text, &options->gpu_state_ns);
 	case KC_OPTION_quiet:
 		return parse_flag(text, &options->quiet);
 	case KC_OPTION_kernel:
@@ -222,6 +240,12 @@ static int parse(struct kc_options *options, enum kc_option option, const char *
 	case KC_OPTION_keep:
 		options->keep = (struct kc_keep){0};
 		return text[0] ? kc_parse_keep(text, &options->keep) : 0;
+	case KC_OPTION_ranks:
+		if (text[0] && kc_ranks_check(text))
+			return -EINVAL;
+		return copy_text(text, options->ranks, sizeof(options->ranks));
+	case KC_OPTION_command:
+		return copy_text(text, options->command, sizeof(options->command));
 	case KC_OPTION_run:
 		return copy_text(text, options->run, sizeof(options->run));
 	case KC_OPTION_caller:

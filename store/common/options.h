@@ -35,6 +35,9 @@
 	  "longest wait of a kernel's first launch until the kernel's code has been read, so that it is predicted "    \
 	  "from "                                                                                                      \
 	  "that; a process waits 20 times as long at most, half of that in cuInit; 0: never")                          \
+	X(gpu_state_ns, "KERNCAST_GPU_STATE", "gpu-state", "TIME|off", "1s",                                           \
+	  "how often NVML is asked for the clocks and the power of the GPUs in use, why they are slowed down, and "    \
+	  "how many other processes use them")                                                                         \
 	X(quiet, "KERNCAST_QUIET", "quiet", NULL, "0", "say nothing on stderr")                                        \
 	X(kernel, "KERNCAST_KERNEL", "kernel", "REGEX", "",                                                            \
 	  "record launches of kernels whose mangled name, which contains the plain one, matches this extended "        \
@@ -52,6 +55,10 @@
 	  "after the program, remove runs that ended longer ago (30d), all but so many (20), or the oldest until the " \
 	  "rest "                                                                                                      \
 	  "fits into this size (2G), as kerncast prune does; the library itself removes nothing")                      \
+	X(ranks, "KERNCAST_RANKS", "ranks", "N[,N...]", "",                                                            \
+	  "of a job that a launcher starts (torchrun, srun, mpiexec) record these ranks alone, such as 0,8 or 0-3; "   \
+	  "the others run as without kerncast")                                                                        \
+	X(command, "KERNCAST_COMMAND", NULL, NULL, "", "command of the run (set by kerncast run)")                     \
 	X(run, "KERNCAST_RUN", NULL, NULL, "", "name of the run (set by kerncast run)")                                \
 	X(caller, "KERNCAST_VERSION", NULL, NULL, "", "version of the command (set by kerncast run)")                  \
 	X(unnamed, "KERNCAST_DB_UNNAMED", NULL, NULL, "0", "1: nobody has named the database (set by kerncast run)")   \
@@ -77,7 +84,9 @@ struct kc_options {
 	int unnamed;   /* it is the default, whoever passes it on: kc_store_own() decides whether it is used */
 	char cupti[1024];
 	char run[64];
-	char caller[64]; /* kc_version_text() of the command; empty: it was not started by one */
+	char ranks[512];    /* kc_ranks_have(); empty: all */
+	char command[4096]; /* as a shell reads it */
+	char caller[64];    /* kc_version_text() of the command; empty: it was not started by one */
 	enum kc_measure measure;
 	enum kc_graphs graphs; /* KC_GRAPHS_NODES with KC_MEASURE_ADAPTIVE, which looks at single kernels */
 	uint64_t journal_max_bytes;
@@ -92,6 +101,7 @@ struct kc_options {
 	char prior[1024]; /* absolute; empty: none */
 	int caches;
 	int64_t wait_ns;
+	int64_t gpu_state_ns; /* 0: never */
 	int quiet;
 	int disable;
 };

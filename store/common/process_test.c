@@ -1,4 +1,5 @@
 #include "process.h"
+#include "ids/thread_testing.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -111,7 +112,8 @@ static void one_whose_first_thread_has_ended_lives(void **state)
 		pthread_create(&thread, NULL, stay, NULL);
 		pthread_exit(NULL);
 	}
-	usleep(50000);
+	while (kc_thread_state(pid, pid) != 'Z')
+		usleep(100);
 	assert_true(kc_process_start((uint32_t)pid) > 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

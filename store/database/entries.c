@@ -273,7 +273,7 @@ void kc__code_text(const struct kc_code_entry *entry, const char *text, char out
 			 told ? text : "");
 }
 
-/* text: the formula, or why there is none. */
+/* text: why there is no formula. */
 static int set_code(struct kc_store *s, const struct kc_code_entry *entry, const char *text)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__SET_CODE);
@@ -282,10 +282,8 @@ static int set_code(struct kc_store *s, const struct kc_code_entry *entry, const
 	kc__code_text(entry, text, state);
 	if (stmt) {
 		bind_text(stmt, 1, state);
-		if (entry->state == KC_CODE_READ)
-			bind_text(stmt, 2, text);
-		sqlite3_bind_int64(stmt, 3, s->process);
-		sqlite3_bind_int64(stmt, 4, entry->kernel);
+		sqlite3_bind_int64(stmt, 2, s->process);
+		sqlite3_bind_int64(stmt, 3, entry->kernel);
 	}
 	return kc__run(s, stmt);
 }
@@ -401,6 +399,64 @@ int kc__torn(struct kc_store *s, uint64_t index)
 	return add_message(s, index, &entry, "");
 }
 
+static int add_gpu_state(struct kc_store *s, uint64_t index, const struct kc_gpu_state_entry *entry)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_GPU_STATE);
+	int64_t device = kc__device_row(s, entry->device);
+
+	if (device <= 0)
+		return (int)device;
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(index & KC_SEQUENCE_MASK));
+		sqlite3_bind_int64(stmt, 2, device);
+		sqlite3_bind_int64(stmt, 3, kc_minus_ns(entry->time_ns, s->base_ns));
+		bind_known(stmt, 4, entry->sm_mhz);
+		bind_known(stmt, 5, entry->memory_mhz);
+		bind_known(stmt, 6, entry->power_mw);
+		sqlite3_bind_int64(stmt, 7, (int64_t)entry->slowed);
+		sqlite3_bind_int64(stmt, 8, entry->others);
+	}
+	return kc__run(s, stmt);
+}
+
+static void bind_amount(sqlite3_stmt *stmt, int i, double amount)
+{
+	if (isfinite(amount) && amount > 0)
+		sqlite3_bind_double(stmt, i, amount);
+	else
+		sqlite3_bind_null(stmt, i);
+}
+
+static int add_operator(struct kc_store *s, const struct kc_operator_entry *entry, const void *payload, size_t bytes)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_OPERATOR);
+	size_t offset = sizeof(*entry);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1, s->process);
+		sqlite3_bind_int64(stmt, 2, entry->id);
+		for (int i = 3; i <= 5; i++)
+			bind_text(stmt, i, text_at(payload, bytes, &offset));
+		bind_amount(stmt, 6, entry->flop);
+		bind_amount(stmt, 7, entry->bytes);
+		sqlite3_bind_int(stmt, 8, entry->nominal != 0);
+	}
+	return kc__run(s, stmt);
+}
+
+static int add_launched_by(struct kc_store *s, const struct kc_launched_by_entry *entry)
+{
+	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_LAUNCHED_BY);
+
+	if (stmt) {
+		sqlite3_bind_int64(stmt, 1,
+				   s->process << KC_SEQUENCE_BITS | (int64_t)(entry->launch & KC_SEQUENCE_MASK));
+		sqlite3_bind_int64(stmt, 2, entry->id);
+		bind_known(stmt, 3, entry->parts);
+	}
+	return kc__run(s, stmt);
+}
+
 static size_t least_bytes(uint32_t kind)
 {
 	switch (kind) {
@@ -432,6 +488,12 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_lambda_entry);
 	case KC_KIND_MESSAGE:
 		return sizeof(struct kc_message_entry);
+	case KC_KIND_GPU_STATE:
+		return sizeof(struct kc_gpu_state_entry);
+	case KC_KIND_OPERATOR:
+		return sizeof(struct kc_operator_entry);
+	case KC_KIND_LAUNCHED_BY:
+		return sizeof(struct kc_launched_by_entry);
 	default:
 		return SIZE_MAX;
 	}
@@ -476,6 +538,12 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return kc__order_entry(s, slot, payload, bytes);
 	case KC_KIND_LAMBDA:
 		return add_lambda(s, payload);
+	case KC_KIND_GPU_STATE:
+		return add_gpu_state(s, slot->index, payload);
+	case KC_KIND_OPERATOR:
+		return add_operator(s, payload, payload, bytes);
+	case KC_KIND_LAUNCHED_BY:
+		return add_launched_by(s, payload);
 	default:
 		return add_message(s, slot->index, payload, text_at(payload, bytes, &offset));
 	}

@@ -2,7 +2,7 @@
  * between the beginning and the end of a use that is counted. */
 #include "devices/calibration.h"
 #include "internal.h"
-#include "test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 static sqlite3_mutex_methods real;
 static int taken, uncounted;

@@ -1,43 +1,24 @@
 /* Launches are inserted many at a time, in any order, and none of them twice. */
 #include "internal.h"
-#include "test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <math.h>
 
 #define LAUNCHES 1000
 
-struct fixture {
-	char *directory;
-	struct kc_store *store;
-};
-
 static int set_up(void **state)
 {
 	struct kc_journal_header h = make_header(1, "a");
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct scratch_store *f = make_scratch_store();
 	uint64_t index = 1000000;
-	char path[256];
 	int64_t process;
 
-	f->directory = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", f->directory);
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
 	assert_int_equal(kc_store_process(f->store, &h, &process), 0);
 	assert_int_equal(kc_store_begin(f->store), 0);
 	put_device_and_streams(f->store, &index, 0);
 	assert_int_equal(kc_store_commit(f->store), 0);
 	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	kc_store_close(f->store);
-	remove_scratch(f->directory);
-	free(f);
 	return 0;
 }
 
@@ -71,7 +52,7 @@ static void check_sums(struct kc_store *s, int64_t launches)
 /* 128 at a time: seven times while they are put, once more at the end. */
 static void many_launches_take_few_statements(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	assert_int_equal(kc_store_begin(s), 0);
 	put_range(s, 0, LAUNCHES);
@@ -83,7 +64,7 @@ static void many_launches_take_few_statements(void **state)
 /* 7 and 1,000 have no common factor, so multiples of 7 modulo 1,000 are all numbers below. */
 static void launches_come_in_any_order(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	assert_int_equal(kc_store_begin(s), 0);
 	for (uint64_t i = 0; i < LAUNCHES; i++)
@@ -94,7 +75,7 @@ static void launches_come_in_any_order(void **state)
 
 static void launches_that_come_again_change_nothing(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	assert_int_equal(kc_store_begin(s), 0);
 	put_range(s, 0, 300);
@@ -111,7 +92,7 @@ static void launches_that_come_again_change_nothing(void **state)
 
 static void the_first_of_two_with_one_number_is_stored(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 	struct kc_slot first = make_launch(5, 0, 1000, 100, 111), second = make_launch(5, 0, 1000, 100, 222);
 
 	assert_int_equal(kc_store_begin(s), 0);
@@ -125,7 +106,7 @@ static void the_first_of_two_with_one_number_is_stored(void **state)
 
 static void a_rollback_forgets_launches_that_wait(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	assert_int_equal(kc_store_begin(s), 0);
 	put_range(s, 0, 300);
@@ -139,7 +120,7 @@ static void a_rollback_forgets_launches_that_wait(void **state)
 
 static void outside_of_a_transaction_no_launch_waits(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	put(s, 0);
 	assert_int_equal(number_of(s, "SELECT count(*) FROM launch_row"), 1);
@@ -150,7 +131,7 @@ static void outside_of_a_transaction_no_launch_waits(void **state)
 /* A database must not put rows of its own in place of ours, nor read ours. */
 static void no_table_or_view_of_the_database_is_mistaken_for_it(void **state)
 {
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 
 	assert_int_equal(sqlite3_exec(s->db,
 				      "CREATE TABLE kc_launches AS SELECT * FROM launch_row;"
@@ -177,7 +158,7 @@ static void no_table_or_view_of_the_database_is_mistaken_for_it(void **state)
 static void a_slowdown_that_is_no_number_counts_as_none(void **state)
 {
 	const float none[] = {NAN, INFINITY, -INFINITY, 3e38f};
-	struct kc_store *s = ((struct fixture *)*state)->store;
+	struct kc_store *s = ((struct scratch_store *)*state)->store;
 	struct kc_slot slot;
 
 	assert_int_equal(kc_store_begin(s), 0);
@@ -199,7 +180,7 @@ static void a_slowdown_that_is_no_number_counts_as_none(void **state)
 	assert_int_equal(number_of(s, "SELECT count(slowdown) FROM launch WHERE overlap = 'behind'"), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, remove_scratch_store)
 
 int main(void)
 {

@@ -109,7 +109,7 @@ static const char *const statements[] = {
     " JOIN fresh.process_device q ON q.process = ?2 AND q.ordinal = p.ordinal"
     " WHERE p.process = ?1 AND p.device = e.device) FROM main.engine_event e WHERE e.process = ?1",
     /* The process that it learned from is in main only. */
-    "INSERT OR IGNORE INTO fresh.past SELECT ?2, NULL, checksum FROM main.past WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.past SELECT ?2, NULL, checksum, prior FROM main.past WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.shape(kernel, device, " DIMENSIONS("") ") SELECT k.kernel, d.device, " DIMENSIONS(
 	"s.") " FROM " COUNTED_SHAPES " WHERE w.process = ?1",
     "INSERT OR IGNORE INTO fresh.work SELECT ?2, t.id, w.arguments, w.counts FROM " COUNTED_SHAPES
@@ -122,6 +122,14 @@ static const char *const statements[] = {
     " AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = c.device), c.time_ns, c.ns, c.known_events,"
     " c.graph_launch, c.start_ns, c.end_ns, c.measured_start_ns, c.measured_end_ns, c.unmeasured, c.measured_event"
     " FROM main.stream_call c WHERE c.id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
+    "INSERT OR IGNORE INTO fresh.gpu_state SELECT (?2 << 40) | (g.id & ((1 << 40) - 1)),"
+    " (SELECT q.device FROM main.process_device p JOIN fresh.process_device q ON q.process = ?2"
+    " AND q.ordinal = p.ordinal WHERE p.process = ?1 AND p.device = g.device), g.time_ns, g.sm_mhz, g.memory_mhz,"
+    " g.power_mw, g.slowed, g.others FROM main.gpu_state g WHERE g.id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
+    "INSERT OR IGNORE INTO fresh.operator SELECT ?2, local, name, inputs, type, flop, bytes, nominal"
+    " FROM main.operator WHERE process = ?1",
+    "INSERT OR IGNORE INTO fresh.launched_by SELECT (?2 << 40) | (id & ((1 << 40) - 1)), operator, parts"
+    " FROM main.launched_by WHERE id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
     "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
     " count FROM main.message WHERE process = ?1",
     ELSEWHERE("launches", "elsewhere"),

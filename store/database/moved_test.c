@@ -1,8 +1,9 @@
 /* A database whose file is moved while it is open, by itself and beside another process that has it open. */
 #include "internal.h"
-#include "test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -74,8 +75,13 @@ static void fill(struct kc_store *store)
 static void fill_order(struct kc_store *store)
 {
 	struct kc_event_entry event = {.number = 5, .kind = KC_EVENT_FORMULA, .kernel = 7};
-	struct kc_past_entry past = {.source = 40, .checksum = 9};
+	struct kc_past_entry past = {.source = 40, .checksum = 9, .prior = 8};
 	struct kc_work_entry work = {.kernel = 7, .grid = {2, 1, 1}, .block = {32, 1, 1}, .arguments = 3, .count = 1};
+	struct {
+		struct kc_operator_entry entry;
+		char texts[32];
+	} mm = {.entry = {.id = 4, .nominal = 1, .flop = 24, .bytes = NAN}, .texts = "aten::mm\0[2, 3]\0float"};
+	struct kc_launched_by_entry by = {.launch = 6, .id = 4, .parts = 2};
 	uint64_t index = 10;
 
 	work.numbers[0] = 1;
@@ -84,6 +90,8 @@ static void fill_order(struct kc_store *store)
 	put_entry(store, &index, KC_KIND_EVENT, &event, sizeof(event));
 	put_entry(store, &index, KC_KIND_PAST, &past, sizeof(past));
 	put_entry(store, &index, KC_KIND_WORK, &work, sizeof(work));
+	put_entry(store, &index, KC_KIND_OPERATOR, &mm, sizeof(mm));
+	put_entry(store, &index, KC_KIND_LAUNCHED_BY, &by, sizeof(by));
 	assert_int_equal(kc_store_commit(store), 0);
 }
 
@@ -115,11 +123,8 @@ static void what_rows_refer_to_is_carried(void **state)
 	assert_int_equal(kc_store_settle(store), 0);
 	fresh = open_store();
 	/* So that rows have other ids there. */
-	assert_int_equal(sqlite3_exec(kc_store_db(fresh),
-				      "INSERT INTO kernel(mangled, name, module, code_hash, registers,"
-				      " static_shared_bytes) VALUES('other', 'other', 'm', 0, 0, 0)",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	do_sql(fresh, "INSERT INTO kernel(mangled, name, module, code_hash, registers,"
+		      " static_shared_bytes) VALUES('other', 'other', 'm', 0, 0, 0)");
 	assert_int_equal(kc_store_carry(store, fresh), 0);
 	kc_store_abandon(store);
 	assert_int_equal(kc_store_hold(fresh), KC_STORE_HELD);
@@ -147,11 +152,19 @@ static void what_rows_refer_to_is_carried(void **state)
 				      " AND t.text = x'30707478'"),
 			 1);
 	/* Row 40 of the new database will be another process. */
-	assert_int_equal(number(path, "SELECT count(*) FROM past WHERE source IS NULL AND checksum = 9"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM past WHERE source IS NULL AND checksum = 9 AND prior = 8"),
+			 1);
 	assert_int_equal(number(path, "SELECT count(*) FROM work w JOIN shape s ON s.id = w.shape JOIN kernel k"
 				      " ON k.id = s.kernel JOIN process_device d ON d.device = s.device"
 				      " WHERE k.mangled = 'k' AND s.grid_x = 2 AND s.block_x = 32 AND w.arguments = 3"
 				      " AND hex(w.counts) = '000000000000F03F'"), /* 1.0 is 0x3FF0000000000000 */
+			 1);
+	assert_int_equal(number(path,
+				"SELECT count(*) FROM launched_by l JOIN process p ON p.id = l.id >> 40"
+				" JOIN operator o ON o.process = p.id AND o.local = l.operator"
+				" WHERE l.id & 1048575 = 6 AND l.parts = 2 AND o.name = 'aten::mm'"
+				" AND o.inputs = '[2, 3]' AND o.type = 'float' AND o.flop = 24 AND o.bytes IS NULL"
+				" AND o.nominal = 1"),
 			 1);
 }
 

@@ -44,15 +44,16 @@ static int add_past(struct kc_store *s, const struct kc_past_entry *entry)
 
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
-		sqlite3_bind_int64(stmt, 2, entry->source);
+		bind_unless_zero(stmt, 2, entry->source);
 		sqlite3_bind_int64(stmt, 3, (int64_t)entry->checksum);
+		bind_unless_zero(stmt, 4, (int64_t)entry->prior);
 	}
 	return kc__run(s, stmt);
 }
 
 static int is_past(const struct kc_past_entry *entry)
 {
-	return entry->source > 0 && entry->source <= KC_PROCESS_MAX;
+	return entry->source >= 0 && entry->source <= KC_PROCESS_MAX && (entry->source || entry->prior);
 }
 
 /* As in the database: from the low byte up, whatever the machine. */

@@ -1,79 +1,12 @@
-/* What was known when: its columns and tables, and databases made before there were any. */
+/* What was known when: its columns and tables. */
 #include "store/database/upkeep/forget.h"
-#include "test_rows.h"
+#include "store/database/testing/database_testing.h"
 
-#include "predictor/code/cost.h"
 #include "schema.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
-
-static char *scratch, path[300];
-
-static int set_up(void **state)
-{
-	(void)state;
-	scratch = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", scratch);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remove_scratch(scratch);
-	return 0;
-}
-
-/* The database, with a device, two streams and kernel 3 of process 1, inside of a transaction. */
-static struct kc_store *begin(uint64_t *index)
-{
-	struct kc_journal_header header = make_header(1, "a");
-	struct kc_store *s;
-	int64_t process;
-
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	assert_int_equal(kc_store_process(s, &header, &process), 0);
-	assert_int_equal(kc_store_begin(s), 0);
-	put_device_and_streams(s, index, 0);
-	put_kernel(s, index, 3, "axpy", "libm.so");
-	return s;
-}
-
-static void end(struct kc_store *s)
-{
-	assert_int_equal(kc_store_commit(s), 0);
-	kc_store_close(s);
-}
-
-/* The text a query answers with, or "NULL". */
-static const char *answer(const char *sql)
-{
-	static char text[600];
-	sqlite3_stmt *row;
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	snprintf(text, sizeof(text), "%s",
-		 sqlite3_column_text(row, 0) ? (const char *)sqlite3_column_text(row, 0) : "NULL");
-	sqlite3_finalize(row);
-	sqlite3_close(db);
-	return text;
-}
-
-static void change(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
 
 #define ORDER_OF(table)                                                                                                \
 	"SELECT group_concat(coalesce(known_events, '-') || ' ' || coalesce(measured_event, '-') || ' ' ||"            \
@@ -126,34 +59,6 @@ static void a_transfer_says_so_too(void **state)
 	assert_string_equal(answer(ORDER_OF("transfer")), ORDERS_SHOWN);
 }
 
-static struct kc_work_entry work_of(double fma)
-{
-	struct kc_work_entry work = {.kernel = 3,
-				     .grid = {64, 1, 1},
-				     .block = {256, 1, 1},
-				     .blocks_per_sm = 8,
-				     .dynamic_shared_bytes = 48,
-				     .arguments = 2,
-				     .count = KC_WORK_NUMBERS};
-	struct kc_counts counts = {.of = {[KC_COUNT_OF_FMA] = fma}, .threads = 16384, .assumed = 1};
-
-	kc_work_numbers(&counts, work.numbers);
-	return work;
-}
-
-static void put_events(struct kc_store *s, uint64_t *index)
-{
-	struct kc_event_entry past = {.number = 1, .kind = KC_EVENT_PAST};
-	struct kc_event_entry formula = {.number = 9, .kind = KC_EVENT_FORMULA, .kernel = 3, .time_ns = BASE_NS + 7};
-	struct kc_past_entry began_with = {.source = 4, .checksum = UINT64_MAX};
-	struct kc_work_entry work = work_of(1.0 / 3);
-
-	put_entry(s, index, KC_KIND_EVENT, &past, sizeof(past));
-	put_entry(s, index, KC_KIND_EVENT, &formula, sizeof(formula));
-	put_entry(s, index, KC_KIND_PAST, &began_with, sizeof(began_with));
-	put_entry(s, index, KC_KIND_WORK, &work, sizeof(work));
-}
-
 static void events_the_past_and_work_are_kept(void **state)
 {
 	uint64_t index = 0;
@@ -172,10 +77,11 @@ static void events_the_past_and_work_are_kept(void **state)
 				   " coalesce(device, '-') || ' ' || coalesce(time_ns, '-'), ', ') FROM engine_event"
 				   " WHERE process = 1"),
 			    "1 past - - -, 9 formula 1 1 1000000007");
-	assert_string_equal(answer("SELECT group_concat(source || ' ' || checksum) FROM past WHERE process = 1"),
-			    "4 -1"); /* SQLite's integers have a sign */
+	assert_string_equal(
+	    answer("SELECT group_concat(source || ' ' || checksum || ' ' || prior) FROM past WHERE process = 1"),
+	    "4 -1 7"); /* SQLite's integers have a sign */
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 408 2");
+			    "1 416 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -248,7 +154,7 @@ static void put_run(const char *token, uint32_t pid, int64_t source)
 static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
 {
 	struct kc_store *s;
-	char one[200];
+	char one[600];
 
 	(void)state;
 	put_run("kept", 1, 7);
@@ -269,16 +175,17 @@ static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
 	    answer("SELECT group_concat(name) FROM (SELECT m.name FROM sqlite_master m,"
 		   " pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'process'"
 		   " ORDER BY m.name)"),
-	    "arguments,call_site,engine_event,learned,ledger,message,past,process_device,process_kernel,"
+	    "arguments,call_site,engine_event,learned,ledger,message,operator,past,process_device,process_kernel,"
 	    "rollup,stream,transfer,work");
 }
 
 static void add_columns(void)
 {
 	static const char *const tables[] = {
-	    "run",     "process", "device",       "process_device", "stream",    "kernel",  "process_kernel",
-	    "shape",   "ledger",  "launch_row",   "transfer",       "call_site", "rollup",  "lambda_row",
-	    "message", "work",    "engine_event", "past",           "arguments", "learned",
+	    "run",         "process", "device",       "process_device", "stream",    "kernel",  "process_kernel",
+	    "shape",       "ledger",  "launch_row",   "transfer",       "call_site", "rollup",  "lambda_row",
+	    "message",     "work",    "engine_event", "past",           "arguments", "learned", "operator",
+	    "launched_by",
 	};
 
 	change("DELETE FROM process; DELETE FROM run; DELETE FROM device; DELETE FROM kernel; DELETE FROM shape");
@@ -294,7 +201,7 @@ static void add_columns(void)
 /* A later version may add columns while a process of this one records. */
 static void columns_of_a_later_version_stop_no_writer(void **state)
 {
-	char one[200];
+	char one[600];
 
 	(void)state;
 	put_run("before", 1, 7);
@@ -327,7 +234,8 @@ static void counts_come_back_as_they_were(void **state)
 				   .longest_cycles = 200,
 				   .longest_far = 5,
 				   .longest_near = 4,
-				   .block_loaded_bytes = 96};
+				   .block_loaded_bytes = 96,
+				   .constant_requests = 7};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 
@@ -384,153 +292,6 @@ static void damaged_entries_are_told_and_left_out(void **state)
 	assert_string_equal(answer("SELECT count(*) FROM message WHERE code = 'TORN'"), "11");
 }
 
-/* ---- A database of version 8 ---- */
-
-#define LAUNCHES 200
-#define TO_VERSION_15                                                                                                  \
-	"DROP TABLE learned; DROP TABLE past; CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT "     \
-	"NULL, source INTEGER,"                                                                                        \
-	" first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT "      \
-	"ROWID;"
-#define TO_VERSION_14                                                                                                  \
-	TO_VERSION_15                                                                                                  \
-	"ALTER TABLE stream_call DROP COLUMN graph_launch; ALTER TABLE stream_call DROP COLUMN start_ns;"              \
-	"ALTER TABLE stream_call DROP COLUMN end_ns; ALTER TABLE stream_call DROP COLUMN measured_start_ns;"           \
-	"ALTER TABLE stream_call DROP COLUMN measured_end_ns; ALTER TABLE stream_call DROP COLUMN unmeasured;"         \
-	"ALTER TABLE stream_call DROP COLUMN measured_event;"
-#define TO_VERSION_12                                                                                                  \
-	TO_VERSION_14                                                                                                  \
-	"ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place;"                                \
-	"ALTER TABLE device DROP COLUMN bus;"
-#define TO_VERSION_8                                                                                                   \
-	"DROP VIEW launch; " TO_VERSION_12                                                                             \
-	"ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN "                                \
-	"measured_after;"                                                                                              \
-	"ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;"             \
-	"ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;"             \
-	"DROP TABLE engine_event; DROP TABLE past_part; DROP TABLE work; DROP TABLE stream_call;"                      \
-	"DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX kernel_code_waits;"                                 \
-	"ALTER TABLE stream DROP COLUMN lane; DROP INDEX kernel_name_pending;"                                         \
-	"ALTER TABLE kernel DROP COLUMN name_pending;"                                                                 \
-	"DELETE FROM schema WHERE version > 8; PRAGMA user_version = 8; PRAGMA journal_mode = DELETE"
-
-static void make_version_8(void)
-{
-	uint64_t index = 0;
-	struct kc_store *s = begin(&index);
-
-	for (int i = 0; i < LAUNCHES; i++) {
-		struct kc_slot slot = make_launch(index++, 3, 1000 + i, 100, 100);
-
-		assert_int_equal(kc_store_slot(s, &slot), 0);
-	}
-	end(s);
-	change(TO_VERSION_8);
-}
-
-static void check_current_version(void)
-{
-	struct kc_store *s;
-
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "16");
-	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
-	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
-				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
-			    "200 20000");
-	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "0");
-	assert_string_equal(answer("PRAGMA integrity_check"), "ok");
-}
-
-static void an_older_database_is_brought_up_to_date(void **state)
-{
-	uint64_t index = 1000;
-	struct kc_slot slot;
-	struct kc_store *s;
-
-	(void)state;
-	make_version_8();
-	check_current_version();
-	check_current_version();
-	s = begin(&index);
-	slot = make_launch(index++, 3, 1000, 100, 100);
-	slot.launch.order = (struct kc_order){4, 1, 1};
-	assert_int_equal(kc_store_slot(s, &slot), 0);
-	end(s);
-	assert_string_equal(answer("SELECT count(*) FROM launch WHERE known_events = 4 AND decided_event = 6"), "1");
-}
-
-/* Where a kernel's formula was ready is not known of events that were recorded before. */
-static void a_database_of_version_9_keeps_its_events(void **state)
-{
-	uint64_t index = 0;
-	struct kc_store *s = begin(&index);
-
-	(void)state;
-	put_events(s, &index);
-	end(s);
-	change(TO_VERSION_12
-	       "ALTER TABLE engine_event DROP COLUMN device; DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX "
-	       "kernel_code_waits;"
-	       "DELETE FROM schema WHERE version > 9;"
-	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "16");
-	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
-				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
-			    "1 past - -, 9 formula 1 -");
-	s = begin(&index);
-	put_events(s, &index);
-	end(s);
-	assert_string_equal(answer("SELECT count(*) FROM engine_event"), "2");
-}
-
-/* What a process of version 15 began with was launches, any number of parts of them. */
-static void a_past_of_version_15_is_gone(void **state)
-{
-	uint64_t index = 0;
-	struct kc_store *s = begin(&index);
-
-	(void)state;
-	put_events(s, &index);
-	end(s);
-	change(TO_VERSION_15 "INSERT INTO past_part VALUES(1, 0, 1, 0, 9), (1, 1, NULL, 0, 9), (7, 0, 1, 3, 4);"
-			     "DELETE FROM schema WHERE version > 15; PRAGMA user_version = 15");
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "16");
-	assert_string_equal(
-	    answer("SELECT group_concat(process || ' ' || coalesce(source, '-') || ' ' || checksum, ', ')"
-		   " FROM past"),
-	    "1 - 0, 7 - 0");
-	assert_string_equal(answer("SELECT count(*) FROM learned"), "0");
-}
-
-/* 'not seen' was said of kernels whose code was seen and had not been read; without a hash it was not seen indeed. */
-static void code_of_version_10_that_was_not_read_waits(void **state)
-{
-	uint64_t index = 0;
-	struct kc_store *s = begin(&index);
-
-	(void)state;
-	put_kernel(s, &index, 20, "unread", "/app");
-	end(s);
-	change("INSERT INTO kernel(mangled, name, module, code_hash, registers, static_shared_bytes, code) VALUES"
-	       "('unseen', 'unseen', 'app', 0, 2, 3, 'not seen'), ('none', 'none', 'app', 5, 2, 3, 'no PTX');"
-	       "UPDATE kernel SET code = 'not seen' WHERE mangled = 'unread';" TO_VERSION_12
-	       "DROP TABLE code_place; DROP TABLE kernel_text; DROP INDEX kernel_code_waits; DELETE FROM schema WHERE "
-	       "version > 10;"
-	       "PRAGMA user_version = 10; PRAGMA journal_mode = DELETE");
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	kc_store_close(s);
-	assert_string_equal(answer("SELECT group_concat(mangled || ' ' || code, ', ') FROM (SELECT * FROM kernel"
-				   " WHERE mangled IN ('unread', 'unseen', 'none') ORDER BY mangled)"),
-			    "none no PTX, unread waits, unseen not seen");
-}
-
 /* Of a graph that is measured as one; of another one, no time is kept. */
 static void a_graph_that_is_measured_as_one_has_its_times(void **state)
 {
@@ -574,60 +335,6 @@ static void a_graph_that_is_measured_as_one_has_its_times(void **state)
 			    "graphs_measured 1, graphs_whole 2");
 }
 
-static void copy_file(const char *from, const char *to)
-{
-	char command[2048];
-
-	snprintf(command, sizeof(command), "rm -f '%s' '%s-wal' '%s-shm'; cp '%s' '%s'", to, to, to, from, to);
-	assert_int_equal(system(command), 0);
-}
-
-/* Kills a process that opens the database a while after it has begun; a delay of 0 lets it come to its end. */
-static void open_and_be_killed(useconds_t delay_us)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		struct kc_store *s;
-
-		kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0);
-		_exit(0);
-	}
-	if (delay_us > 0) {
-		usleep(delay_us);
-		kill(child, SIGKILL);
-	}
-	assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
-/* Its version, and whether it has a table and a column that came after version 8. */
-static const char *version_and_shape(void)
-{
-	return answer("SELECT (SELECT user_version FROM pragma_user_version) || ' ' ||"
-		      " (SELECT count(*) FROM sqlite_master WHERE name = 'work') || ' ' ||"
-		      " (SELECT count(*) FROM pragma_table_info('launch_row') WHERE name = 'known')");
-}
-
-static void killed_at_any_moment_it_is_of_one_version(void **state)
-{
-	enum { KILLS = 40, LATEST_US = 12000 };
-	char kept[320];
-
-	(void)state;
-	make_version_8();
-	assert_string_equal(version_and_shape(), "8 0 0");
-	snprintf(kept, sizeof(kept), "%s.kept", path);
-	copy_file(path, kept);
-	for (int i = KILLS - 1; i >= 0; i--) {
-		copy_file(kept, path);
-		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
-		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
-		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "16 1 1");
-		check_current_version();
-	}
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -639,12 +346,7 @@ int main(void)
 	    TEST(columns_of_a_later_version_stop_no_writer),
 	    TEST(counts_come_back_as_they_were),
 	    TEST(damaged_entries_are_told_and_left_out),
-	    TEST(an_older_database_is_brought_up_to_date),
 	    TEST(a_graph_that_is_measured_as_one_has_its_times),
-	    TEST(a_database_of_version_9_keeps_its_events),
-	    TEST(a_past_of_version_15_is_gone),
-	    TEST(code_of_version_10_that_was_not_read_waits),
-	    TEST(killed_at_any_moment_it_is_of_one_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

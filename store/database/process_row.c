@@ -1,6 +1,6 @@
 #include "internal.h"
+#include "store/common/job/shell_words.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,29 +9,6 @@
 #define LOAD(field) atomic_load_explicit((__typeof__(field) *)&(field), memory_order_acquire)
 
 #define QUOTED_MAX (4 * sizeof(((struct kc_journal_header *)0)->command_line))
-
-static size_t quote(const char *argument, size_t length, char *out)
-{
-	static const char plain[] = "_-+./=:,@%^";
-	size_t n = 0, safe = 0;
-
-	while (safe < length && (isalnum((unsigned char)argument[safe]) || strchr(plain, argument[safe])))
-		safe++;
-	if (length > 0 && safe == length) {
-		memcpy(out, argument, length);
-		return length;
-	}
-	out[n++] = '\'';
-	for (size_t i = 0; i < length; i++) {
-		if (argument[i] == '\'') {
-			memcpy(out + n, "'\\'", 3);
-			n += 3;
-		}
-		out[n++] = argument[i];
-	}
-	out[n++] = '\'';
-	return n;
-}
 
 /* Arguments separated by NUL, quoted so that a shell reads them back. Of an imported process it is a name. */
 static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX])
@@ -49,7 +26,7 @@ static void command_line(const struct kc_journal_header *h, char out[QUOTED_MAX]
 			out[n++] = ' ';
 		if (h->source[0])
 			memcpy(out + n, h->command_line + at, length);
-		n += h->source[0] ? length : quote(h->command_line + at, length, out + n);
+		n += h->source[0] ? length : kc_shell_quote(h->command_line + at, length, out + n);
 		at += length + 1;
 	}
 	out[n] = 0;
@@ -68,8 +45,8 @@ static int find_run(struct kc_store *s, const struct kc_journal_header *h, const
 				 (unsigned long long)h->pid_start, (long long)h->monotonic_ns);
 	rc = kc__execute(s,
 			 "INSERT OR IGNORE INTO run(token, started_unix_ns, command_line, directory, source)"
-			 " VALUES(%Q, %lld, %Q, %.1024Q, nullif(%.1024Q, ''))",
-			 token, (long long)h->realtime_ns, line, h->directory, h->source);
+			 " VALUES(%Q, %lld, coalesce(nullif(%.4096Q, ''), %Q), %.1024Q, nullif(%.1024Q, ''))",
+			 token, (long long)h->realtime_ns, h->run_command, line, h->directory, h->source);
 	return rc ? rc : kc__ask_number(s, run, "SELECT id FROM run WHERE token = %Q", token);
 }
 
@@ -79,6 +56,29 @@ static int find_process(struct kc_store *s, const struct kc_journal_header *h, i
 			      "SELECT id FROM process WHERE boot_id = %.40Q AND pid = %u AND pid_start = %lld"
 			      " AND started_ns = %lld",
 			      h->boot_id, h->pid, (long long)h->pid_start, (long long)h->monotonic_ns);
+}
+
+/* The number, or NULL. */
+static const char *known(const struct kc_job *job, uint32_t what, uint32_t number, char out[16])
+{
+	sqlite3_snprintf(16, out, job->known & what ? "%u" : "NULL", number);
+	return out;
+}
+
+static int add_job(struct kc_store *s, const struct kc_journal_header *h)
+{
+	const struct kc_job *job = &h->job;
+	char rank[16], local_rank[16], world_size[16];
+
+	return kc__execute(
+	    s,
+	    "UPDATE process SET host = nullif(%.64Q, ''), container = nullif(%.64Q, ''),"
+	    " visible_devices = nullif(%.255Q, ''), job = nullif(%.127Q, ''), rank = %s, local_rank = %s,"
+	    " world_size = %s WHERE boot_id = %.40Q AND pid = %u AND pid_start = %lld AND started_ns = %lld",
+	    job->host, job->container, job->visible_devices, job->job, known(job, KC_JOB_RANK, job->rank, rank),
+	    known(job, KC_JOB_LOCAL_RANK, job->local_rank, local_rank),
+	    known(job, KC_JOB_WORLD_SIZE, job->world_size, world_size), h->boot_id, h->pid, (long long)h->pid_start,
+	    (long long)h->monotonic_ns);
 }
 
 static int add_process(struct kc_store *s, const struct kc_journal_header *h, int64_t *process)
@@ -99,6 +99,8 @@ static int add_process(struct kc_store *s, const struct kc_journal_header *h, in
 		    " VALUES(%lld, %u, %u, %lld, %.40Q, %.1024Q, %Q, %.1024Q, %.16Q, %lld, %lld, nullif(%.1024Q, ''))",
 		    (long long)run, h->pid, h->ppid, (long long)h->pid_start, h->boot_id, h->executable, line,
 		    h->directory, h->measure, (long long)h->monotonic_ns, (long long)h->realtime_ns, h->source);
+	if (rc == 0)
+		rc = add_job(s, h);
 	free(line);
 	return rc ? rc : find_process(s, h, process);
 }

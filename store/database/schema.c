@@ -181,14 +181,50 @@ static const char tables_16[] =
     "INSERT INTO past SELECT DISTINCT process, NULL, 0 FROM past_part;"
     "DROP TABLE past_part;";
 
+/* Which of many processes each is: store/common/job/job.h. What is recorded of a process that was imported is its rank.
+ */
+static const char tables_17[] =
+    "ALTER TABLE process ADD COLUMN host TEXT;"
+    "ALTER TABLE process ADD COLUMN container TEXT;"
+    "ALTER TABLE process ADD COLUMN visible_devices TEXT;"
+    "ALTER TABLE process ADD COLUMN job TEXT;"
+    "ALTER TABLE process ADD COLUMN rank INTEGER;"
+    "ALTER TABLE process ADD COLUMN local_rank INTEGER;"
+    "ALTER TABLE process ADD COLUMN world_size INTEGER;"
+    "UPDATE process SET rank = CAST(substr(command_line, 6) AS INTEGER) WHERE source NOT NULL"
+    " AND command_line GLOB 'rank [0-9]*' AND NOT command_line GLOB 'rank *[^0-9]*'"
+    " AND length(command_line) < 13;"
+    "UPDATE process SET rank = NULL WHERE rank >= 16777216;";
+
+/* The checksum of the file that a process began with, which stood in a message, in hexadecimal. */
+static const char tables_18[] =
+    "ALTER TABLE past ADD COLUMN prior INTEGER;"
+    "INSERT OR IGNORE INTO past SELECT process, NULL, 0, NULL FROM message WHERE code = 'PRIOR';"
+    "UPDATE past SET prior = (WITH RECURSIVE digit(i, value, text) AS (SELECT 1, 0,"
+    " substr(text, instr(text, ': ') + 2, 16) FROM message WHERE process = past.process AND code = 'PRIOR'"
+    " UNION ALL SELECT i + 1, value << 4 | instr('123456789abcdef', substr(text, i, 1)), text FROM digit WHERE i < 17)"
+    " SELECT value FROM digit WHERE i = 17)"
+    " WHERE process IN (SELECT process FROM message WHERE code = 'PRIOR');";
+
+/* How GPUs were while processes ran: struct kc_gpu_state_entry. */
+static const char tables_19[] =
+    "CREATE TABLE gpu_state(id INTEGER PRIMARY KEY, device INTEGER NOT NULL, time_ns INTEGER NOT NULL,"
+    " sm_mhz INTEGER, memory_mhz INTEGER, power_mw INTEGER, slowed INTEGER NOT NULL, others INTEGER NOT NULL);";
+
+/* Operators that launched kernels, and what they come to: struct kc_operator_entry, struct kc_launched_by_entry. */
+static const char tables_20[] =
+    "CREATE TABLE operator(process INTEGER NOT NULL, local INTEGER NOT NULL, name TEXT NOT NULL, inputs TEXT NOT NULL,"
+    " type TEXT NOT NULL, flop REAL, bytes REAL, nominal INTEGER NOT NULL, PRIMARY KEY(process, local)) WITHOUT ROWID;"
+    "CREATE TABLE launched_by(id INTEGER PRIMARY KEY, operator INTEGER NOT NULL, parts INTEGER);";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4,  tables_5,  tables_6,
-						     tables_7,  tables_8,  tables_9,  tables_10, tables_11, tables_12,
-						     tables_13, tables_14, tables_15, tables_16};
+static const char *const steps[KC_SCHEMA_VERSION] = {
+    tables_1,  tables_2,  tables_3,  tables_4,  tables_5,  tables_6,  tables_7,  tables_8,  tables_9,  tables_10,
+    tables_11, tables_12, tables_13, tables_14, tables_15, tables_16, tables_17, tables_18, tables_19, tables_20};
 
 const char *kc__schema_step(int from)
 {

@@ -36,9 +36,9 @@ static const char *const texts[KC__STATEMENTS] = {
 		       " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?1,?1 GLOB '_Z*', "
 		       " CASE WHEN ?3 THEN 'waits' ELSE 'not seen' END)",
     /* A process that could not read the code takes nothing from what another one, or a command, has found in it. */
-    [KC__SET_CODE] = "UPDATE kernel SET code = ?1, cost_formula = ?2 WHERE id ="
-		     " (SELECT kernel FROM process_kernel WHERE process = ?3 AND local = ?4)"
-		     " AND (?2 IS NOT NULL OR (cost_formula IS NULL AND (?1 <> 'waits' OR code = 'not seen')))",
+    [KC__SET_CODE] = "UPDATE kernel SET code = ?1 WHERE id ="
+		     " (SELECT kernel FROM process_kernel WHERE process = ?2 AND local = ?3) AND (?1 GLOB 'read*'"
+		     " OR (code NOT GLOB 'read*' AND (?1 <> 'waits' OR code = 'not seen')))",
     [KC__ADD_KERNEL_TEXT] = "INSERT OR REPLACE INTO kernel_text(kernel, architecture, bytes, text) VALUES(?,?,?,?)",
     [KC__ADD_CODE_PLACE] = "INSERT OR REPLACE INTO code_place(code_hash, piece, pieces, path, offset, length, hash)"
 			   " VALUES(?,?,?,?,?,?,?)",
@@ -82,11 +82,17 @@ static const char *const texts[KC__STATEMENTS] = {
 	"INSERT OR IGNORE INTO message(id, process, time_ns, severity, code, text, count) VALUES(?,?,?,?,?,?,?)",
     [KC__ADD_EVENT] =
 	"INSERT OR IGNORE INTO engine_event(process, number, kind, kernel, time_ns, device) VALUES(?,?,?,?,?,?)",
-    [KC__ADD_PAST] = "INSERT OR IGNORE INTO past(process, source, checksum) VALUES(?,?,?)",
+    [KC__ADD_PAST] = "INSERT OR IGNORE INTO past(process, source, checksum, prior) VALUES(?,?,?,?)",
     [KC__ADD_WORK] = "INSERT OR IGNORE INTO work(process, shape, arguments, counts) VALUES(?,?,?,?)",
     [KC__ADD_STREAM_CALL] = "INSERT OR IGNORE INTO stream_call(id, kind, stream, device, time_ns, ns, known_events,"
 			    " graph_launch, start_ns, end_ns, measured_start_ns, measured_end_ns, unmeasured,"
 			    " measured_event) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [KC__ADD_GPU_STATE] =
+	"INSERT OR IGNORE INTO gpu_state(id, device, time_ns, sm_mhz, memory_mhz, power_mw, slowed, others)"
+	" VALUES(?,?,?,?,?,?,?,?)",
+    [KC__ADD_OPERATOR] = "INSERT OR REPLACE INTO operator(process, local, name, inputs, type, flop, bytes, nominal)"
+			 " VALUES(?,?,?,?,?,?,?,?)",
+    [KC__ADD_LAUNCHED_BY] = "INSERT OR IGNORE INTO launched_by(id, operator, parts) VALUES(?,?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =

@@ -20,6 +20,8 @@
 #define PEEK_WAL_BYTES (64 << 20)
 /* No entry of a journal is longer, hence no row. */
 #define PEEK_ROW_BYTES (1 << 20)
+/* In pages. Hardly any is read twice, and memory that was never touched is slow. */
+#define PEEK_CACHE "PRAGMA cache_size = 64"
 #define WAL_TRIES 200
 #define WAL_PAUSE_MS 10
 
@@ -83,7 +85,10 @@ static int explain(struct complaint *c, int rc, const char *path, enum kc_store_
 	case -ENODATA:
 		return complain(c, rc, "%s is empty: nothing recorded", path);
 	case -ESTALE:
-		return complain(c, rc, "%s is of an older version until a process has written to it", path);
+		return complain(c, rc, "%s is of an older version%s", path,
+				mode == KC_STORE_READ
+				    ? ", and may not be written to bring it up to date: read a copy that may"
+				    : " until a process has written to it");
 	case -ETIME:
 		return complain(c, rc, "%s: reading it takes too long", path);
 	default:
@@ -230,6 +235,8 @@ static int prepare_database(struct kc_store *s)
 		sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, PEEK_ROW_BYTES);
 	kc_database_within(s->db, &s->bound);
 	rc = check_schema(s, &state);
+	if (rc == 0 && s->mode == KC_STORE_PEEK)
+		rc = set(s, PEEK_CACHE);
 	if (rc)
 		return rc;
 	if (s->mode == KC_STORE_PEEK && state != KC_SCHEMA_OURS)
@@ -241,6 +248,8 @@ static int prepare_database(struct kc_store *s)
 	}
 	if (rc == 0 && state != KC_SCHEMA_OURS)
 		rc = bring_up_schema(s);
+	if (rc == -EACCES && s->mode == KC_STORE_READ && state == KC_SCHEMA_OLDER)
+		return -ESTALE;
 	if (rc == 0 && s->mode == KC_STORE_PEEK)
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (rc == 0 && s->mode != KC_STORE_WRITE)
@@ -250,7 +259,7 @@ static int prepare_database(struct kc_store *s)
 
 static int connect_to(struct kc_store *s, const char *name, int flags)
 {
-	int rc = kc_database_connect(name, flags, &s->db);
+	int rc = kc_database_connect(name, flags | SQLITE_OPEN_URI, &s->db); /* for ATTACH, too */
 
 	rc = s->db ? kc__errno(s->db, rc) : -ENOMEM;
 	return rc ? rc : prepare_database(s);
@@ -262,21 +271,32 @@ static void disconnect(struct kc_store *s)
 	s->db = NULL;
 }
 
-/* Reading in WAL mode needs a -shm file, which cannot be made in a read-only
- * directory. Where there is no -wal either, the database is complete without them. */
-static int connect_immutable(struct kc_store *s)
+static char *immutable_name(const struct kc_store *s)
 {
-	char *wal = sqlite3_mprintf("%s-wal", s->path), *name = NULL;
 	sqlite3_str *uri = sqlite3_str_new(NULL);
-	int rc = -EACCES;
 
 	sqlite3_str_appendall(uri, "file:");
 	for (const char *p = s->path; *p; p++)
 		sqlite3_str_appendf(uri, strchr("%?#", *p) ? "%%%02x" : "%c", *p);
 	sqlite3_str_appendall(uri, "?immutable=1");
-	name = sqlite3_str_finish(uri);
+	return sqlite3_str_finish(uri);
+}
+
+char *kc_store_attachable(const struct kc_store *s)
+{
+	return sqlite3_uri_boolean(sqlite3_db_filename(s->db, "main"), "immutable", 0) ? immutable_name(s)
+										       : sqlite3_mprintf("%s", s->path);
+}
+
+/* Reading in WAL mode needs a -shm file, which cannot be made in a read-only
+ * directory. Where there is no -wal either, the database is complete without them. */
+static int connect_immutable(struct kc_store *s)
+{
+	char *wal = sqlite3_mprintf("%s-wal", s->path), *name = immutable_name(s);
+	int rc = -EACCES;
+
 	if (name && wal && access(wal, F_OK) != 0)
-		rc = connect_to(s, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+		rc = connect_to(s, name, SQLITE_OPEN_READONLY);
 	sqlite3_free(name);
 	sqlite3_free(wal);
 	return rc;

@@ -37,8 +37,9 @@ struct kc_store_bound {
 /*
  * Returns 0 or negative errno (-EACCES, -ENOSPC, -EROFS, -ENOTDIR, -EISDIR, -ENOENT;
  * -ENODEV: no regular file; -ENOLINK: a link to none; -EBADMSG: not a kerncast database, or corrupt;
- * -EPROTO: of a newer version; -ENODATA: KC_STORE_READ of an empty file; -EBUSY: locked by another process for too
- * long). why (may be NULL) gets a sentence that names the cure.
+ * -EPROTO: of a newer version; -ESTALE: KC_STORE_READ of an older one that may not be written; -ENODATA: KC_STORE_READ
+ * of an empty file; -EBUSY: locked by another process for too long). why (may be NULL) gets a sentence that names the
+ * cure.
  */
 int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **out, char *why, size_t why_size);
 /* Opens for reading by a program that is just starting: does not wait for other processes and changes nothing. An older
@@ -47,6 +48,8 @@ int kc_store_open(const char *path, enum kc_store_mode mode, struct kc_store **o
 int kc_store_peek(const char *path, const struct kc_store_bound *bound, struct kc_store **out, char *why,
 		  size_t why_size);
 void kc_store_close(struct kc_store *s);
+/* What SQLite's ATTACH takes to open the database as it is open here. Freed with sqlite3_free(). NULL: no memory. */
+char *kc_store_attachable(const struct kc_store *s);
 
 /* Closes a database and removes it if it holds no process. */
 void kc_store_discard(struct kc_store *s);

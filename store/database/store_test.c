@@ -1,5 +1,5 @@
 #include "internal.h"
-#include "test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,42 +1,21 @@
 /* Which schemas are accepted as ours, and what a connection keeps from running. */
 #include "trust.h"
 #include "internal.h"
-#include "test_rows.h"
+#include "store/database/testing/database_testing.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 
-static char *scratch, path[300];
-
-static int set_up(void **state)
+static int set_up_database(void **state)
 {
 	struct kc_store *s;
 
-	(void)state;
-	scratch = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", scratch);
+	set_up(state);
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remove_scratch(scratch);
-	return 0;
-}
-
-static void change(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	sqlite3_close(db);
 }
 
 #define WRITABLE "PRAGMA writable_schema = ON; "
@@ -85,7 +64,7 @@ static void what_is_not_ours_is_refused_and_named(void **state)
 		struct kc_store *s;
 
 		tear_down(NULL);
-		set_up(NULL);
+		set_up_database(NULL);
 		change(refused[i].sql);
 		for (int mode = KC_STORE_WRITE; mode <= KC_STORE_READ; mode++) {
 			assert_int_equal(kc_store_open(path, (enum kc_store_mode)mode, &s, why, sizeof(why)), -EBADMSG);
@@ -183,10 +162,7 @@ static void no_trigger_runs(void **state)
 	(void)state;
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	change("CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END");
-	assert_int_equal(sqlite3_exec(kc_store_db(s),
-				      "INSERT INTO run(token, started_unix_ns) VALUES('a', 1), ('b', 2)", NULL, NULL,
-				      NULL),
-			 SQLITE_OK);
+	do_sql(s, "INSERT INTO run(token, started_unix_ns) VALUES('a', 1), ('b', 2)");
 	assert_int_equal(sqlite3_prepare_v2(kc_store_db(s), "SELECT count(*) FROM run", -1, &row, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
 	assert_int_equal(sqlite3_column_int(row, 0), 2);
@@ -281,7 +257,7 @@ static void peeking_waits_for_nothing_and_makes_nothing(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(what_is_not_ours_is_refused_and_named),        TEST(a_schema_without_a_possible_version_is_refused),
 	    TEST(what_users_add_under_other_names_stays),       TEST(every_version_is_known_as_it_was_made),

@@ -1,5 +1,7 @@
 #include "internal.h"
+#include "predictor/concurrency/overlap.h"
 #include "predictor/concurrency/timeline.h"
+#include "predictor/solo/forecast.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -36,25 +38,15 @@ static void names_of(sqlite3_str *sql, const char *value, const char *column, ui
 	sqlite3_str_appendf(sql, " END AS %s,", column);
 }
 
+/* 0 is of what was not predicted. */
 static const char *case_name(uint32_t i)
 {
-	static const char *const names[] = {"alone", "A", "B", "C"};
-
-	return names[i - 1];
-}
-
-static const char *overlap_name(uint32_t i)
-{
-	static const char *const names[] = {"unknown", "none", "behind", "overtaken"};
-
-	return names[i];
+	return kc_case_name(i - 1);
 }
 
 static const char *novelty_name(uint32_t i)
 {
-	static const char *const names[] = {"first_seen", "new_size", "repeated"};
-
-	return names[i - 1];
+	return kc_novelty_name(i - 1);
 }
 
 static void flag_names(sqlite3_str *sql, const char *column, unsigned shift, unsigned mask, uint32_t first,
@@ -94,7 +86,7 @@ static void launch_view(sqlite3_str *sql)
 			      " p.started_ns + r.launched + r.measured_wait + r.measured_span AS measured_end_ns,");
 	sqlite3_str_appendf(sql, " CASE (r.flags >> %d) & %d WHEN 0 THEN NULL WHEN 1 THEN 0 ELSE 1 END AS overlapped,",
 			    FLAG(OVERLAP));
-	flag_names(sql, "overlap", FLAG(OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, overlap_name);
+	flag_names(sql, "overlap", FLAG(OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name);
 	flag_names(sql, "novelty", FLAG(NOVELTY), 1, KC_REPEATED + 2, novelty_name);
 	flag_names(sql, "unpredictable", FLAG(UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name);
 	flag_names(sql, "unmeasured", FLAG(UNMEASURED), 1, KC_UNMEASURED_COUNT, kc_unmeasured_name);
@@ -114,7 +106,7 @@ static void concurrency_view(sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "CREATE VIEW concurrency AS SELECT run,");
 	names_of(sql, "concurrency_case + 1", "predicted_case", 1, KC_CASE_C + 2, case_name);
-	names_of(sql, "overlap", "overlap", 0, KC_OVERLAP_OVERTAKEN + 1, overlap_name);
+	names_of(sql, "overlap", "overlap", 0, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name);
 	sqlite3_str_appendall(sql, " sum(matched) AS n,"
 				   " sum(slow_predicted_sum) / nullif(sum(slow_n), 0) AS mean_predicted_slowdown,"
 				   " sum(slow_measured_sum) / nullif(sum(slow_n), 0) AS mean_measured_slowdown,"

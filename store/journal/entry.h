@@ -125,8 +125,8 @@ struct kc_event_entry {
 /* Calls that change when the work of a stream can begin, and are no work of their own. */
 enum kc_stream_call_kind { /* the numbers are in databases */
 			   KC_CALL_NONE = 0,
-			   KC_CALL_STREAM_IDLE, /* the host has waited for the stream */
-			   KC_CALL_DEVICE_IDLE, /* the host has waited for the device */
+			   KC_CALL_STREAM_IDLE, /* the host has waited for the stream, for `ns` */
+			   KC_CALL_DEVICE_IDLE, /* the host has waited for the device, for `ns` */
 			   KC_CALL_OCCUPY,  /* something other than kernels and copies occupies the stream for `ns` */
 			   KC_CALL_WAIT,    /* the stream waits for an event that is predicted for the host time `ns` */
 			   KC_CALL_DESTROY, /* the stream is destroyed */
@@ -139,6 +139,42 @@ enum kc_stream_call_kind { /* the numbers are in databases */
 };
 const char *kc_stream_call_name(uint32_t kind);
 
+/* Why a GPU runs below the clock that it could have: bits of NVML's nvmlClocksEventReasons. Those not named here, as
+ * that it is idle or somebody has set its clock, are kept as they are. */
+enum kc_gpu_slowed {
+	KC_SLOWED_POWER_CAP = 0x4,
+	KC_SLOWED_HARDWARE = 0x8,
+	KC_SLOWED_THERMAL = 0x20,
+	KC_SLOWED_THERMAL_HARDWARE = 0x40,
+	KC_SLOWED_POWER_BRAKE = 0x80,
+};
+
+/* A call of a framework's operator that launched kernels, as a trace tells it: what it was given, and what that comes
+ * to. Calls that are alike are one. */
+struct kc_operator_entry {
+	uint32_t id;
+	uint32_t nominal; /* 1: flop is what is counted by definition, and less may have been needed */
+	double flop;      /* floating-point operations; NAN: not known */
+	double bytes;     /* of its inputs and outputs, each counted once; NAN: not known */
+};
+
+struct kc_launched_by_entry {
+	uint64_t launch; /* index of its slot */
+	uint32_t id;     /* of the operator */
+	uint32_t parts;  /* in how many launches of the same work its operations were done; 0: not known */
+};
+
+/* How a GPU was from this moment until the next entry of it: one is made where the clock, the reasons or the number of
+ * processes change. */
+struct kc_gpu_state_entry {
+	int64_t time_ns;
+	uint64_t slowed;                       /* enum kc_gpu_slowed */
+	uint32_t device;                       /* ordinal */
+	uint32_t sm_mhz, memory_mhz, power_mw; /* 0: not known */
+	uint32_t others;                       /* processes with contexts on the GPU, but for this one */
+	uint32_t reserved;
+};
+
 struct kc_stream_call {
 	int64_t time_ns; /* when the call was made or, for those that wait, returned */
 	int64_t ns;
@@ -149,10 +185,13 @@ struct kc_stream_call {
 	uint32_t reserved;
 };
 
-/* What the process began with: what an earlier process in the same database had learned. */
+/* What the process began with: what an earlier process in the same database had learned, and a file of `kerncast
+ * learn`.
+ */
 struct kc_past_entry {
-	int64_t source;    /* rowid in `process` */
+	int64_t source;    /* rowid in `process`; 0: there was none */
 	uint64_t checksum; /* of its snapshot then */
+	uint64_t prior;    /* checksum of the file; 0: none */
 };
 
 /*
@@ -160,7 +199,7 @@ struct kc_past_entry {
  * code. kc_work_numbers() gives the counts as doubles, kc_work_counts() takes them back; a version that counts more
  * adds its numbers at the end.
  */
-#define KC_WORK_NUMBERS 51u
+#define KC_WORK_NUMBERS 52u
 #define KC_WORK_NUMBERS_MIN 34u  /* earlier versions counted less: the last ones are 0 there */
 #define KC_WORK_NUMBERS_MAX 256u /* a damaged entry may claim any number; no version counts this much */
 struct kc_work_entry {

@@ -71,6 +71,8 @@ static inline struct kc_slot *begin_slot(struct kc_journal *j, uint64_t index, u
 
 	if (__builtin_expect(!slot, 0))
 		return NULL;
+	if (__builtin_expect(index % KC__SLOTS_PER_POPULATE == 0, 0))
+		kc__slots_populate(j, index);
 	slot->kind = kind;
 	slot->index = index;
 	memory = memory_of(j, index);

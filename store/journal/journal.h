@@ -22,12 +22,14 @@
 #include "entry.h"
 #include "slot.h"
 
+#include "store/common/job/job.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 12u
+#define KC_JOURNAL_VERSION 14u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -97,7 +99,9 @@ struct kc_journal_header {
 	char database[1024];
 	char command_line[4096]; /* arguments separated by NUL, cut if longer */
 	uint32_t command_line_bytes;
-	char source[1024]; /* the trace file it was imported from; empty: recorded live */
+	char source[1024];      /* the trace file it was imported from; empty: recorded live */
+	char run_command[4096]; /* that `kerncast run` was given, as a shell reads it; empty: not known */
+	struct kc_job job;
 	/* Filled by kc_journal_create(): */
 	uint64_t pid_namespace, time_namespace; /* inodes; 0: not known */
 	uint64_t inode;                         /* of the file: tells a copy */

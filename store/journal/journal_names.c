@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include <string.h>
+
 #define NAME_AT(names, i) ((i) < sizeof(names) / sizeof((names)[0]) && (names)[i] ? (names)[i] : "unknown")
 
 const char *kc_api_name(uint32_t api)
@@ -86,11 +88,19 @@ const char *kc_stream_call_name(uint32_t kind)
 
 const char *kc_transfer_kind_name(uint32_t kind)
 {
-	static const char *const names[KC_MEMSET + 1] = {
+	static const char *const names[KC_TRANSFER_KINDS] = {
 	    [KC_COPY_HTOD] = "HtoD", [KC_COPY_DTOH] = "DtoH",   [KC_COPY_DTOD] = "DtoD",
 	    [KC_COPY_PEER] = "peer", [KC_COPY_OTHER] = "other", [KC_MEMSET] = "memset",
 	};
 	return NAME_AT(names, kind);
+}
+
+enum kc_transfer_kind kc_transfer_kind_of(const char *name)
+{
+	for (uint32_t kind = KC_COPY_HTOD; name && kind < KC_TRANSFER_KINDS; kind++)
+		if (!strcmp(name, kc_transfer_kind_name(kind)))
+			return (enum kc_transfer_kind)kind;
+	return KC_COPY_OTHER;
 }
 
 const char *kc_counter_name(uint32_t counter)

@@ -119,6 +119,7 @@ static void enter(struct kc_journal *j, uint64_t segment, struct kc_slot *slots,
 	e->place = place;
 	e->resident = 0;
 	e->stored = 0;
+	atomic_store_explicit(&e->populated, false, memory_order_relaxed);
 	atomic_store_explicit(&e->number, segment + 1, memory_order_release);
 }
 
@@ -221,13 +222,25 @@ void kc__segment_free(struct kc_journal *j, uint64_t segment)
 
 void kc__segment_populate(struct kc_journal *j, uint64_t segment)
 {
-	struct kc_slot *slots = kc__segment_of(j, segment)->slots;
+	struct kc__segment *e = kc__segment_of(j, segment);
 
-	if (madvise(slots, KC_SEGMENT_BYTES, MADV_POPULATE_WRITE) == 0)
-		return;
 	/* Other threads may be writing there: a write that changes nothing. */
-	for (uint32_t i = 0; i < KC_SEGMENT_SLOTS; i += SLOTS_PER_TOUCH)
-		atomic_fetch_or_explicit(&slots[i].state, 0, memory_order_relaxed);
+	if (madvise(e->slots, KC_SEGMENT_BYTES, MADV_POPULATE_WRITE))
+		for (uint32_t i = 0; i < KC_SEGMENT_SLOTS; i += SLOTS_PER_TOUCH)
+			atomic_fetch_or_explicit(&e->slots[i].state, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->populated, true, memory_order_relaxed);
+}
+
+__attribute__((cold)) void kc__slots_populate(struct kc_journal *j, uint64_t index)
+{
+	struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
+	size_t from = index % KC_SEGMENT_SLOTS * KC_SLOT_BYTES, page = from & ~(size_t)4095;
+	int saved_errno = errno;
+
+	if (atomic_load_explicit(&e->populated, memory_order_relaxed))
+		return;
+	madvise((char *)e->slots + page, from - page + KC__SLOTS_PER_POPULATE * KC_SLOT_BYTES, MADV_POPULATE_WRITE);
+	errno = saved_errno;
 }
 
 int kc__segment_drop(struct kc_journal *j, uint64_t segment)

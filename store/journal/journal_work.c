@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 25, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 26, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -36,6 +36,7 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->longest_far,
 	    counts->longest_near,
 	    counts->block_loaded_bytes,
+	    counts->constant_requests,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -84,6 +85,7 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .longest_far = count > KC_COUNTER_COUNT + 22 ? further[22] : 0,
 	    .longest_near = count > KC_COUNTER_COUNT + 23 ? further[23] : 0,
 	    .block_loaded_bytes = count > KC_COUNTER_COUNT + 24 ? further[24] : 0,
+	    .constant_requests = count > KC_COUNTER_COUNT + 25 ? further[25] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

@@ -135,7 +135,7 @@ static inline void kc_fuzz_kernels(struct kc_fuzz_recorder *r)
 
 static inline void kc_fuzz_learned(struct kc_fuzz_recorder *r, int64_t source)
 {
-	struct kc_past_entry past = {source, KC_FUZZ_SLOTS};
+	struct kc_past_entry past = {source, KC_FUZZ_SLOTS, KC_FUZZ_SLOTS};
 	struct kc_event_entry formula = {
 	    .number = ++r->events, .kind = KC_EVENT_FORMULA, .kernel = 1, .time_ns = KC_FUZZ_BASE_NS + 1000};
 	struct kc_event_entry known = {.number = ++r->events, .kind = KC_EVENT_PAST, .time_ns = KC_FUZZ_BASE_NS + 2000};
@@ -236,6 +236,27 @@ static inline void kc_fuzz_stream_call(struct kc_fuzz_recorder *r, uint32_t kind
 	KC_FUZZ_ENTRY(r, KC_KIND_STREAM_CALL, call, "");
 }
 
+static inline void kc_fuzz_gpu_state(struct kc_fuzz_recorder *r, uint32_t sm_mhz)
+{
+	struct kc_gpu_state_entry state = {.time_ns = r->now_ns,
+					   .slowed = sm_mhz < 1000 ? KC_SLOWED_POWER_CAP : 0,
+					   .sm_mhz = sm_mhz,
+					   .memory_mhz = 1215,
+					   .power_mw = 250000,
+					   .others = sm_mhz % 2};
+
+	KC_FUZZ_ENTRY(r, KC_KIND_GPU_STATE, state, "");
+}
+
+static inline void kc_fuzz_operator(struct kc_fuzz_recorder *r, uint32_t id)
+{
+	struct kc_operator_entry product = {.id = id, .flop = 2e9 * id, .bytes = 1e6};
+	struct kc_launched_by_entry by = {.launch = id, .id = id, .parts = id % 3};
+
+	KC_FUZZ_ENTRY(r, KC_KIND_OPERATOR, product, "aten::mm");
+	KC_FUZZ_ENTRY(r, KC_KIND_LAUNCHED_BY, by, "");
+}
+
 /* pid_start tells processes apart. source: row of the process whose launches it had learned from; 0: none. */
 static inline void kc_fuzz_record(struct kc_fuzz_recording *out, uint64_t pid_start, int64_t source)
 {
@@ -252,6 +273,10 @@ static inline void kc_fuzz_record(struct kc_fuzz_recording *out, uint64_t pid_st
 			kc_fuzz_transfer(&r, KC_COPY_HTOD + i / 6);
 		if (i % 6 == 2)
 			kc_fuzz_stream_call(&r, KC_CALL_STREAM_IDLE + i / 6);
+		if (i % 20 == 7)
+			kc_fuzz_gpu_state(&r, 1410 - 33 * i);
+		if (i % 20 == 9)
+			kc_fuzz_operator(&r, i);
 	}
 }
 

@@ -38,7 +38,7 @@ enum kc_slot_kind {
 	KC_KIND_MESSAGE = 7,      /* struct kc_message_entry, then text, NUL-terminated */
 	KC_KIND_CALL_SITE = 8,    /* struct kc_call_site_entry, then module, symbol, host function's symbol */
 	KC_KIND_ARGUMENTS = 9,    /* struct kc_arguments_entry, then text, NUL-terminated */
-	KC_KIND_CODE = 10,        /* struct kc_code_entry, then the formula or the reason, NUL-terminated */
+	KC_KIND_CODE = 10,        /* struct kc_code_entry, then why there is no formula, NUL-terminated */
 	KC_KIND_EVENT = 11,       /* struct kc_event_entry */
 	KC_KIND_PAST = 12,        /* struct kc_past_entry */
 	KC_KIND_WORK = 13,        /* struct kc_work_entry */
@@ -49,6 +49,9 @@ enum kc_slot_kind {
 	/* struct kc_graph_launch. The slots behind it are those of the kernels, a launch each: they are empty until
 	 * the worker, or recovery, has made them from the graph (kc_graph_expand()). */
 	KC_KIND_GRAPH_LAUNCH = 18,
+	KC_KIND_GPU_STATE = 19,   /* struct kc_gpu_state_entry */
+	KC_KIND_OPERATOR = 20,    /* struct kc_operator_entry, then name, inputs and type, NUL-terminated */
+	KC_KIND_LAUNCHED_BY = 21, /* struct kc_launched_by_entry */
 	KC_KIND_COUNT,
 };
 
@@ -157,7 +160,10 @@ struct kc_launch {
 };
 
 enum kc_transfer_kind { KC_COPY_HTOD = 1, KC_COPY_DTOH, KC_COPY_DTOD, KC_COPY_PEER, KC_COPY_OTHER, KC_MEMSET };
+#define KC_TRANSFER_KINDS (KC_MEMSET + 1)
 const char *kc_transfer_kind_name(uint32_t kind);
+/* KC_COPY_OTHER for any other name, and NULL. */
+enum kc_transfer_kind kc_transfer_kind_of(const char *name);
 enum kc_copy_route kc_transfer_route(uint32_t kind);
 
 struct kc_transfer {

@@ -14,9 +14,15 @@ struct kc_fuzz_launch {
 	struct kc_engine_kernel kernel;
 	struct kc_engine_key key;
 	struct kc_arguments_fit fit;
-	struct kc_engine_shape shape;
+	_Atomic uint32_t shape;
 	struct kc_engine_variant variant;
 };
+
+static inline void *kc_fuzz_memory(size_t bytes, void *launch)
+{
+	KC_FUZZ_MUST(bytes == sizeof(struct kc_arguments_fit));
+	return &((struct kc_fuzz_launch *)launch)->fit;
+}
 
 /* query->dims is set here. What is returned holds until the next call. */
 static inline struct kc_fuzz_launch *kc_fuzz_first_launch(const struct kc_beginning *from, struct kc_past_query *query)
@@ -36,18 +42,12 @@ static inline struct kc_fuzz_launch *kc_fuzz_first_launch(const struct kc_beginn
 	kc_past_recall_cells(from, cells);
 	kc_engine_device_init(&l.engine, &l.device, query->device);
 	kc_past_recall_device(from, query->uuid, &l.engine, &l.device);
-	kc_engine_kernel_init(&l.kernel, &l.device, query->code.mangled);
-	kc_past_recall_kernel(from, &query->code, query->uuid, &l.kernel);
-	kc_engine_key_init(&l.key, &l.kernel);
-	kc_past_recall_key(from, query, &l.key);
+	kc_past_make_kernel(from, &query->code, query->uuid, &l.device, &l.kernel);
+	kc_past_make_key(from, query, &l.kernel, &l.key);
 	kc_past_recall_shape(from, query, &l.shape);
 	KC_FUZZ_MUST(kc_engine_variant_init(&l.variant, &l.key, &l.shape, &resources, &dims, 8) == 0);
-	if (kc_engine_variant_given(&l.variant, query->arguments)) {
-		l.kernel.by_arguments = &l.fit;
-		kc_past_recall_arguments(from, &query->code, query->uuid, &l.fit);
-	}
 	kc_engine_variant_name(&l.variant, (struct kc_name){1, 1});
-	kc_past_recall_variant(from, query, &l.variant);
+	kc_past_make_variant(from, query, kc_fuzz_memory, &l, &l.variant);
 	kc_engine_ask(&l.engine, &l.variant, NULL, &prospect);
 	KC_FUZZ_MUST(prospect.solo.ns > 0);
 	return &l;

@@ -105,6 +105,46 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	REFUSED(f.point.count = 0);
 }
 
+static void numbers_at_their_limits_are_taken_and_those_beyond_are_not(void **state)
+{
+	(void)state;
+	TAKEN(f.device.simulated = 1);
+	TAKEN(f.kernel.text = 0);
+	TAKEN(f.entries[0].lambda.log_value = 40);
+	TAKEN(f.entries[0].lambda.log_value = -40);
+	REFUSED(f.entries[0].lambda.log_value = 40.01);
+	REFUSED(f.entries[0].lambda.log_value = -40.01);
+	TAKEN(f.entries[0].lambda.variance = 0);
+	TAKEN(f.entries[0].lambda.variance = 100);
+	REFUSED(f.entries[0].lambda.variance = 100.1);
+	TAKEN(f.entries[0].lambda.weight = 1e-9);
+	TAKEN(f.entries[0].lambda.weight = 1e6);
+	REFUSED(f.entries[0].lambda.weight = 1.01e6);
+	TAKEN(f.entries[0].lambda.count = UINT32_MAX / 2);
+	REFUSED(f.entries[0].lambda.count = UINT32_MAX / 2 + 1);
+	TAKEN(f.entries[0].lambda.count = 1);
+	TAKEN(f.entries[0].lambda.spread_count = UINT32_MAX / 2);
+	REFUSED(f.entries[0].lambda.spread_count = UINT32_MAX / 2 + 1);
+	TAKEN(f.entries[0].unit_ns = 1e-6);
+	REFUSED(f.entries[0].unit_ns = 0.9e-6);
+	TAKEN(f.entries[0].unit_ns = 2.6e15);
+	REFUSED(f.entries[0].unit_ns = 2.7e15);
+	TAKEN(f.entries[0].launch_ns = 0);
+	TAKEN(f.entries[0].launch_ns = 2.6e15);
+	REFUSED(f.entries[0].launch_ns = 2.7e15);
+	TAKEN(f.point.size.log_waves = 0);
+	TAKEN(f.point.size.log_waves = 100);
+	REFUSED(f.point.size.log_waves = 100.1f);
+	REFUSED(f.point.size.log_grid[0] = 100.1f);
+	REFUSED(f.point.size.log_grid[1] = 100.1f);
+	TAKEN(f.point.size.log_guess_ns = 0);
+	TAKEN(f.point.size.log_guess_ns = 36);
+	REFUSED(f.point.size.log_guess_ns = 36.1f);
+	TAKEN(f.point.log_ns = 36);
+	REFUSED(f.point.log_ns = 36.1f);
+	TAKEN(f.point.count = 1);
+}
+
 /* A search looks at all that have one name. */
 static void too_many_alike_are_refused(void **state)
 {
@@ -173,10 +213,11 @@ static void put_file(const char *path, size_t length)
 	chmod(path, 0644);
 }
 
+static char why[200]; /* the last one was not opened */
+
 static int open_as(const char *path)
 {
 	struct kc_knowledge *knowledge;
-	char why[200];
 	int rc = kc_knowledge_open(path, &knowledge, why, sizeof(why));
 
 	assert_true((rc == 0) == (knowledge != NULL) && (rc == 0) == (why[0] == 0));
@@ -193,18 +234,21 @@ static void only_a_file_of_ones_own_is_opened(void **state)
 	assert_int_equal(open_as(x->path), 0);
 	chmod(x->path, 0664);
 	assert_int_equal(open_as(x->path), -EPERM);
+	assert_string_equal(why, "others may write to it; chmod go-w makes it yours alone");
 	chmod(x->path, 0646);
 	assert_int_equal(open_as(x->path), -EPERM);
 	chmod(x->path, 0600);
 	snprintf(link, sizeof(link), "%s/link", x->folder);
 	assert_int_equal(symlink(x->path, link), 0);
 	assert_int_equal(open_as(link), -ELOOP);
+	assert_string_equal(why, "it is a symbolic link");
 	unlink(link);
 	assert_int_equal(mkfifo(link, 0600), 0);
 	assert_int_equal(open_as(link), -EPERM); /* and does not wait */
 	unlink(link);
 	assert_int_equal(open_as(x->folder), -EPERM);
 	assert_int_equal(open_as(link), -ENOENT);
+	assert_string_equal(why, strerror(ENOENT));
 	if (geteuid() == 0) {
 		assert_int_equal(chown(x->path, 65534, 65534), 0);
 		assert_int_equal(open_as(x->path), -EPERM);
@@ -229,7 +273,6 @@ static void a_file_may_be_cut_off_afterwards(void **state)
 {
 	const struct fixture *x = *state;
 	struct kc_knowledge *knowledge;
-	char why[200];
 
 	put_file(x->path, FILE_BYTES);
 	assert_int_equal(kc_knowledge_open(x->path, &knowledge, why, sizeof(why)), 0);
@@ -255,7 +298,6 @@ static void launches_are_found_by_name_and_gpu(void **state)
 	struct kc_past_query query = query_of(&a100, &program_dims[0]);
 	struct kc_knowledge k = {0};
 	struct file f;
-	char why[200];
 	int same;
 
 	(void)state;
@@ -280,6 +322,12 @@ static void launches_are_found_by_name_and_gpu(void **state)
 	slower.clock_khz = 1000000;
 	query = query_of(&slower, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 1);
+	slower.clock_khz = 1410000 * 0.985; /* 1.5 % less is what drivers differ by; 2.5 % is another model */
+	query = query_of(&slower, &program_dims[0]);
+	assert_int_equal(kin(&k, &query), 2);
+	slower.clock_khz = 1410000 * 0.975;
+	query = query_of(&slower, &program_dims[0]);
+	assert_int_equal(kin(&k, &query), 1);
 	h100.cc_major = 9;
 	query = query_of(&h100, &program_dims[0]);
 	assert_int_equal(kin(&k, &query), 0);
@@ -299,7 +347,6 @@ static void a_known_launch_is_predicted_and_still_first_seen(void **state)
 	struct kc_knowledge k = {0};
 	struct world w;
 	struct file f;
-	char why[200];
 
 	(void)state;
 	make(&f);
@@ -312,8 +359,32 @@ static void a_known_launch_is_predicted_and_still_first_seen(void **state)
 	assert_true(w.key.learned.levels[KC_UNIT_NOMINAL].lambda.log_value == log(0.25));
 	assert_true(w.device.learned.levels[KC_UNIT_NOMINAL].lambda.log_value == 1);
 	assert_int_equal(w.kernel.learned.scaling.count, 1);
+	assert_int_equal(w.kernel.learned.scaling.points[0].count, 1); /* of 20 there */
 	meet(&w, NULL, &a100);
 	assert_int_equal(w.variant.learned.level.lambda.count, 0);
+}
+
+static double weight_here(double weight_there)
+{
+	struct kc_knowledge k = {0};
+	struct world w;
+	struct file f;
+
+	make(&f);
+	f.entries[0].lambda.weight = f.entries[1].lambda.weight = weight_there;
+	seal(&f);
+	assert_int_equal(kc_knowledge_check(&f, FILE_BYTES, &k, why, sizeof(why)), 0);
+	meet(&w, &k, &a100);
+	return w.variant.learned.level.lambda.weight;
+}
+
+/* So that the first ones here have as much to say as all of those. */
+static void what_others_measured_of_a_launch_shape_counts_as_one_measurement(void **state)
+{
+	(void)state;
+	assert_true(weight_here(8) == 1);
+	assert_true(weight_here(1.5) == 1);
+	assert_true(weight_here(0.25) == 0.25);
 }
 
 /* On a GPU of the same architecture with half the clock, λ is the same number and the nominal work takes twice as
@@ -325,7 +396,6 @@ static void on_a_related_gpu_times_scale(void **state)
 	struct kc_knowledge k = {0};
 	struct world w;
 	struct file f;
-	char why[200];
 	double full_ns;
 
 	(void)state;
@@ -350,12 +420,14 @@ int main(void)
 	    cmocka_unit_test(every_changed_byte_is_noticed),
 	    cmocka_unit_test(counts_and_places_beyond_the_tables_are_refused),
 	    cmocka_unit_test(numbers_that_cannot_be_are_refused),
+	    cmocka_unit_test(numbers_at_their_limits_are_taken_and_those_beyond_are_not),
 	    cmocka_unit_test(too_many_alike_are_refused),
 	    ON_DISK(only_a_file_of_ones_own_is_opened),
 	    ON_DISK(a_file_that_is_too_long_or_cut_off_is_refused),
 	    ON_DISK(a_file_may_be_cut_off_afterwards),
 	    cmocka_unit_test(launches_are_found_by_name_and_gpu),
 	    cmocka_unit_test(a_known_launch_is_predicted_and_still_first_seen),
+	    cmocka_unit_test(what_others_measured_of_a_launch_shape_counts_as_one_measurement),
 	    cmocka_unit_test(on_a_related_gpu_times_scale),
 	};
 

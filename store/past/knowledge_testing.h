@@ -36,12 +36,12 @@ struct file {
 };
 #define FILE_BYTES (offsetof(struct file, rest))
 
-static void seal(struct file *f)
+static inline void seal(struct file *f)
 {
 	f->head.checksum = kc_knowledge_checksum(f, FILE_BYTES);
 }
 
-static struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double log_lambda)
+static inline struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double log_lambda)
 {
 	return (struct kc_knowledge_entry){
 	    .name = kc_launch_name(NAME, shape, NULL),
@@ -57,7 +57,7 @@ static struct kc_knowledge_entry entry_of(const struct kc_shape *shape, double l
 #define WORD 2
 
 /* 0.5, and of more than one wave -0.2 or, with the word, 0.3, else 0.1; and 0.02 of more than e^3 blocks, else 0.01. */
-static void make_trees(struct file *f)
+static inline void make_trees(struct file *f)
 {
 	f->head.tree_count = f->head.limit_count = 2;
 	f->trained = (struct kc_knowledge_trees){
@@ -73,10 +73,15 @@ static void make_trees(struct file *f)
 	memcpy(f->leaves[1], (const int16_t[]){10, 20}, 2 * sizeof(int16_t));
 }
 
-static void make(struct file *f)
+/* In the order of their names. */
+static inline void put_entries(struct file *f, struct kc_knowledge_entry a, struct kc_knowledge_entry b)
 {
-	struct kc_knowledge_entry whole = entry_of(&program_dims[0], log(0.5)), part = entry_of(&block, log(0.25));
+	f->entries[0] = a.name < b.name ? a : b;
+	f->entries[1] = a.name < b.name ? b : a;
+}
 
+static inline void make(struct file *f)
+{
 	memset(f, 0, sizeof(*f));
 	memcpy(f->head.magic, kc_knowledge_magic, sizeof(f->head.magic));
 	f->head.version = KC_KNOWLEDGE_VERSION;
@@ -97,15 +102,14 @@ static void make(struct file *f)
 						 .point_count = 1,
 						 .text = 1,
 						 .measured = 20};
-	f->entries[0] = whole.name < part.name ? whole : part;
-	f->entries[1] = whole.name < part.name ? part : whole;
+	put_entries(f, entry_of(&program_dims[0], log(0.5)), entry_of(&block, log(0.25)));
 	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
 	memcpy(f->text + 1, NAME, sizeof(NAME));
 	make_trees(f);
 	seal(f);
 }
 
-static int check(const struct file *f, size_t length)
+static inline int check(const struct file *f, size_t length)
 {
 	void *bytes = malloc(length + 1);
 	struct kc_knowledge knowledge = {0};
@@ -120,6 +124,16 @@ static int check(const struct file *f, size_t length)
 }
 
 /* Each with a checksum that fits. */
+#define TAKEN(change)                                                                                                  \
+	do {                                                                                                           \
+		struct file f;                                                                                         \
+		make(&f);                                                                                              \
+		change;                                                                                                \
+		seal(&f);                                                                                              \
+		if (check(&f, FILE_BYTES) != 0)                                                                        \
+			fail_msg("refused: %s", #change);                                                              \
+	} while (0)
+
 #define REFUSED(change)                                                                                                \
 	do {                                                                                                           \
 		struct file f;                                                                                         \
@@ -130,7 +144,7 @@ static int check(const struct file *f, size_t length)
 			fail_msg("taken: %s", #change);                                                                \
 	} while (0)
 
-static struct kc_past_query query_of(const struct kc_device *device, const struct kc_shape *shape)
+static inline struct kc_past_query query_of(const struct kc_device *device, const struct kc_shape *shape)
 {
 	return (struct kc_past_query){
 	    .code = {.mangled = NAME, .code_hash = 0xABC, .registers = 32},
@@ -145,12 +159,12 @@ struct world {
 	struct kc_engine_device device;
 	struct kc_engine_kernel kernel;
 	struct kc_engine_key key;
-	struct kc_engine_shape shape;
+	_Atomic uint32_t shape;
 	struct kc_engine_variant variant;
 };
 
 /* A launch as it is met for the first time. */
-static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_device *info)
+static inline void meet(struct world *w, const struct kc_knowledge *k, const struct kc_device *info)
 {
 	static const struct kc_resources resources = {.registers = 32, .max_threads_per_block = 1024};
 	const struct kc_beginning from = {.knowledge = k};
@@ -159,13 +173,11 @@ static void meet(struct world *w, const struct kc_knowledge *k, const struct kc_
 	memset(w, 0, sizeof(*w));
 	kc_engine_device_init(&w->engine, &w->device, info);
 	kc_past_recall_device(&from, "0", &w->engine, &w->device);
-	kc_engine_kernel_init(&w->kernel, &w->device, "kernel");
-	kc_past_recall_kernel(&from, &query.code, "0", &w->kernel);
-	kc_engine_key_init(&w->key, &w->kernel);
-	kc_past_recall_key(&from, &query, &w->key);
+	kc_past_make_kernel(&from, &query.code, "0", &w->device, &w->kernel);
+	kc_past_make_key(&from, &query, &w->kernel, &w->key);
 	kc_past_recall_shape(&from, &query, &w->shape);
 	assert_int_equal(kc_engine_variant_init(&w->variant, &w->key, &w->shape, &resources, &program_dims[0], 8), 0);
-	kc_past_recall_variant(&from, &query, &w->variant);
+	kc_past_make_variant(&from, &query, NULL, NULL, &w->variant);
 }
 
 #endif

@@ -6,6 +6,8 @@ static void trees_that_cannot_be_asked_are_refused(void **state)
 	struct file f;
 
 	(void)state;
+	REFUSED(f.leaves[0][0] = 32767); /* 32 in log time */
+	REFUSED(f.leaves[1][KC_PRIOR_LEAVES - 1] = -32768);
 	REFUSED(f.head.tree_count = 0);
 	REFUSED(f.head.tree_count = 1);
 	REFUSED(f.head.tree_count = UINT32_MAX);
@@ -37,6 +39,20 @@ static void trees_that_cannot_be_asked_are_refused(void **state)
 	f.trained.continues++; /* other built-in trees */
 	seal(&f);
 	assert_int_equal(check(&f, FILE_BYTES), -EPROTO);
+}
+
+/* The base and the largest leaf of each tree together: a factor of e^20 either way. */
+static void trees_may_add_so_much(void **state)
+{
+	(void)state;
+	TAKEN(memset(f.leaves, 0, sizeof(f.leaves)); f.trained.base = 20);
+	TAKEN(memset(f.leaves, 0, sizeof(f.leaves)); f.trained.base = -20);
+	REFUSED(memset(f.leaves, 0, sizeof(f.leaves)); f.trained.base = 20.01f);
+	REFUSED(memset(f.leaves, 0, sizeof(f.leaves)); f.trained.base = -20.01f);
+	TAKEN(memset(f.leaves, 0, sizeof(f.leaves)); f.leaves[0][0] = f.leaves[1][1] = -1000; f.trained.leaf = 0.01f;
+	      f.trained.base = 0);
+	REFUSED(memset(f.leaves, 0, sizeof(f.leaves)); f.leaves[0][0] = f.leaves[1][1] = -1001; f.trained.leaf = 0.01f;
+		f.trained.base = 0);
 }
 
 static void trees_of_the_file_say_what_their_tables_say(void **state)
@@ -91,6 +107,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(trees_that_cannot_be_asked_are_refused),
+	    cmocka_unit_test(trees_may_add_so_much),
 	    cmocka_unit_test(trees_of_the_file_say_what_their_tables_say),
 	    cmocka_unit_test(trees_of_the_file_add_to_the_first_guess),
 	};

@@ -4,7 +4,7 @@
  *
  *   kc_past             both, as they were read. It does not change
  *   kc_past_recall_*()  what an entry of the engine begins with: all that is known of
- *                       the same one
+ *   kc_past_make_*()    the same one
  *
  * What was learned from other code of the same name, or on another device of
  * the same architecture, is a first guess only (KC_PAST_RELATED): the BSP
@@ -41,9 +41,9 @@ struct kc_past_query {
 };
 
 /* 0; -ENODATA: nothing is known of that program, or there is no database; -ETIME, -ENOMEM: it would take more than the
- * bound allows; -ESTALE: it was learned by a build in which what is learned is another; or another negative errno. In
- * all of these cases *past is NULL, and why (may be NULL) tells what was wrong, except for -ENODATA. Does not wait for
- * locks. */
+ * bound allows; -ESTALE: it was learned by a build in which what is learned is another; or another negative errno. With
+ * -ESTALE and -EBADMSG *past has what is known of texts, if there are any; in all other cases it is NULL. why (may be
+ * NULL) tells what was wrong, except for -ENODATA. Does not wait for locks. */
 int kc_past_load(const char *path, const struct kc_past_options *options, struct kc_past **past, char *why,
 		 size_t why_size);
 /* What that process had learned when its snapshot had this checksum. 0, and *past NULL: it is not there any more, or
@@ -81,20 +81,22 @@ struct kc_beginning {
 	const struct kc_knowledge *knowledge;
 };
 
-/* past_recall.c: each entry takes over what is known of it when it is created; the caller holds the engine's lock where
- * that guards the entry. What the file says is of other machines, so no launch counts as measured by it. */
+/* past_recall.c: entries of the engine, as library and replay make them. Each takes over what is known of it; the
+ * caller holds the engine's lock where that guards the entry. What the file says is of other machines, so no launch
+ * counts as measured by it. */
 void kc_past_recall_cells(const struct kc_beginning *from, struct kc_cells *cells);
 void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, const struct kc_engine *engine,
 			   struct kc_engine_device *device);
-void kc_past_recall_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
-			   struct kc_engine_kernel *kernel);
-/* Of the kernel, into memory that has just been given to it for that. */
-void kc_past_recall_arguments(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
-			      struct kc_arguments_fit *fit);
-void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_query *query, struct kc_engine_key *key);
+void kc_past_make_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
+			 struct kc_engine_device *device, struct kc_engine_kernel *kernel);
+void kc_past_make_key(const struct kc_beginning *from, const struct kc_past_query *query,
+		      struct kc_engine_kernel *kernel, struct kc_engine_key *key);
 void kc_past_recall_shape(const struct kc_beginning *from, const struct kc_past_query *query,
-			  struct kc_engine_shape *shape);
-void kc_past_recall_variant(const struct kc_beginning *from, const struct kc_past_query *query,
-			    struct kc_engine_variant *variant);
+			  _Atomic uint32_t *measured);
+/* Of a variant that is predictable, named, and counted where its code was read: the arguments that it is given, and
+ * what is known of it. memory (bytes, arg): zeros, which its kernel keeps; NULL: none, and arguments are not learned
+ * from. */
+void kc_past_make_variant(const struct kc_beginning *from, const struct kc_past_query *query,
+			  void *(*memory)(size_t bytes, void *arg), void *arg, struct kc_engine_variant *variant);
 
 #endif

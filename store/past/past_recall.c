@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define ALIKE_MAX 4096u      /* records of one name that are looked at: a launch waits meanwhile */
 #define ELSEWHERE_WEIGHT 1.0 /* in measurements: what other machines measured of a launch shape counts as one here */
 
 static void adopt_model(const struct kc_knowledge *knowledge, struct kc_engine_device *device)
@@ -57,7 +58,7 @@ static const struct kc_snapshot_kernel *find_kernel(const struct kc_snapshot *s,
 	uint64_t name = kc_snapshot_kernel_name(code->mangled);
 	const struct kc_snapshot_kernel *at = s ? kc_snapshot_kernels(s, name) : NULL;
 
-	for (; at && at < s->kernels + s->head->kernels && at->name == name; at++)
+	for (uint32_t n = 0; n < ALIKE_MAX && at && at < s->kernels + s->head->kernels && at->name == name; n++, at++)
 		if (is_code(at, code) && is_on(s, at, uuid))
 			return at;
 	return NULL;
@@ -75,27 +76,18 @@ static void adopt_sizes(const struct kc_knowledge *knowledge, const struct kc_co
 	kc_engine_adopt_sizes(kernel, &sizes);
 }
 
-void kc_past_recall_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
-			   struct kc_engine_kernel *kernel)
+void kc_past_make_kernel(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
+			 struct kc_engine_device *device, struct kc_engine_kernel *kernel)
 {
 	const struct kc_snapshot *snapshot = kc_past_snapshot(from->past);
 	const struct kc_snapshot_kernel *known = find_kernel(snapshot, code, uuid);
 	struct kc_kernel_learned learned;
 
+	kc_engine_kernel_init(kernel, device, code->mangled);
 	if (known && kc_snapshot_kernel(snapshot, known, &learned))
 		kc_engine_recall_kernel(kernel, &learned);
 	else
 		adopt_sizes(from->knowledge, code, kernel);
-}
-
-void kc_past_recall_arguments(const struct kc_beginning *from, const struct kc_code_identity *code, const char *uuid,
-			      struct kc_arguments_fit *fit)
-{
-	const struct kc_snapshot *snapshot = kc_past_snapshot(from->past);
-	const struct kc_snapshot_kernel *known = find_kernel(snapshot, code, uuid);
-
-	if (known && !kc_snapshot_arguments(snapshot, known, fit))
-		*fit = (struct kc_arguments_fit){0};
 }
 
 /* What the past has of launches like those asked for. */
@@ -131,7 +123,7 @@ static struct candidate find_key(const struct kc_snapshot *s, const struct kc_pa
 	struct candidate best = {KC_PAST_NONE, NULL, NULL};
 	int closest = -1;
 
-	for (; at && at < s->keys + s->head->keys && at->name == name; at++) {
+	for (uint32_t n = 0; n < ALIKE_MAX && at && at < s->keys + s->head->keys && at->name == name; n++, at++) {
 		enum kc_past_kin kin = kin_of(s, at->kernel, query);
 		int close = closeness(s, at->kernel, query, 0);
 
@@ -151,11 +143,12 @@ static struct candidate find_variant(const struct kc_snapshot *s, const struct k
 	const struct kc_snapshot_shape *shape = s ? kc_snapshot_shapes(s, bare) : NULL;
 	struct candidate best = {KC_PAST_NONE, NULL, NULL};
 	int closest = -1, several = 0;
+	uint32_t n = 0;
 
-	for (; shape && shape < s->shapes + s->head->shapes && shape->name == bare; shape++) {
+	for (; shape && shape < s->shapes + s->head->shapes && shape->name == bare && n < ALIKE_MAX; shape++, n++) {
 		enum kc_past_kin kin = kin_of(s, shape->kernel, query);
 
-		for (uint32_t i = 0; kin && i < shape->count; i++) {
+		for (uint32_t i = 0; kin && i < shape->count && n < ALIKE_MAX; i++, n++) {
 			const struct kc_snapshot_variant *at = &s->variants[shape->first + i];
 			int close = closeness(s, shape->kernel, query, at->name != bare);
 
@@ -201,7 +194,8 @@ static void recall_key(const struct kc_snapshot *s, const struct candidate *know
 		kc_engine_adopt(&key->learned.levels[KC_UNIT_NOMINAL], NULL, lambda, NULL, 1);
 }
 
-void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_query *query, struct kc_engine_key *key)
+void kc_past_make_key(const struct kc_beginning *from, const struct kc_past_query *query,
+		      struct kc_engine_kernel *kernel, struct kc_engine_key *key)
 {
 	struct kc_past_query block_query = *query;
 	struct kc_shape block = *query->dims;
@@ -210,6 +204,7 @@ void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_qu
 	struct kc_lambda lambda;
 	int same;
 
+	kc_engine_key_init(key, kernel);
 	memset(block.grid, 0, sizeof(block.grid));
 	block_query.dims = &block;
 	block_query.arguments = NULL;
@@ -224,15 +219,15 @@ void kc_past_recall_key(const struct kc_beginning *from, const struct kc_past_qu
 }
 
 void kc_past_recall_shape(const struct kc_beginning *from, const struct kc_past_query *query,
-			  struct kc_engine_shape *shape)
+			  _Atomic uint32_t *measured)
 {
 	const struct kc_snapshot *s = kc_past_snapshot(from->past);
 	uint64_t name = kc_launch_name(query->code.mangled, query->dims, NULL);
 	const struct kc_snapshot_shape *at = s ? kc_snapshot_shapes(s, name) : NULL;
 
-	for (; at && at < s->shapes + s->head->shapes && at->name == name; at++)
+	for (uint32_t n = 0; n < ALIKE_MAX && at && at < s->shapes + s->head->shapes && at->name == name; n++, at++)
 		if (kin_of(s, at->kernel, query) == KC_PAST_SAME)
-			atomic_store(&shape->measured, at->measured);
+			atomic_store(measured, at->measured);
 }
 
 /* λ is of nominal work, which is other work on another GPU: the launch then takes as much longer as the BSP model says.
@@ -264,6 +259,15 @@ static void adopt_variant(const struct kc_knowledge_entry *there, int same, cons
 		kc_engine_learn_known(variant);
 }
 
+static void recall_arguments(const struct kc_snapshot *s, const struct kc_past_query *query,
+			     struct kc_arguments_fit *fit)
+{
+	const struct kc_snapshot_kernel *known = find_kernel(s, &query->code, query->uuid);
+
+	if (known && !kc_snapshot_arguments(s, known, fit))
+		*fit = (struct kc_arguments_fit){0};
+}
+
 static void recall_variant(const struct kc_snapshot *s, const struct candidate *known,
 			   const struct kc_past_query *query, struct kc_engine_variant *variant)
 {
@@ -282,14 +286,17 @@ static void recall_variant(const struct kc_snapshot *s, const struct candidate *
 	variant->name.launch = kc_launch_identity(known->variant->name, &query->code, query->uuid);
 }
 
-void kc_past_recall_variant(const struct kc_beginning *from, const struct kc_past_query *query,
-			    struct kc_engine_variant *variant)
+void kc_past_make_variant(const struct kc_beginning *from, const struct kc_past_query *query,
+			  void *(*memory)(size_t bytes, void *arg), void *arg, struct kc_engine_variant *variant)
 {
 	const struct kc_snapshot *snapshot = kc_past_snapshot(from->past);
+	size_t bytes = kc_engine_variant_given(variant, query->arguments);
 	struct candidate known = find_variant(snapshot, query);
 	const struct kc_knowledge_entry *there;
 	int same;
 
+	if (bytes && (variant->kernel->by_arguments = memory(bytes, arg)))
+		recall_arguments(snapshot, query, variant->kernel->by_arguments);
 	choose(from, query, &known, &there, &same);
 	if (there)
 		adopt_variant(there, same, query, variant);

@@ -1,102 +1,18 @@
 /* What a program begins with, out of a database. */
-#include "past_testing.h"
-#include "snapshot_row.h"
+#include "past_kept_testing.h"
 #include "store/common/process.h"
-#include "store/database/test_rows.h"
 
 #include <errno.h>
-
-static const struct kc_beginning nothing = {NULL, NULL};
-
-struct fixture {
-	char *directory;
-	char path[300];
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->directory = make_scratch();
-	snprintf(f->path, sizeof(f->path), "%s/past.db", f->directory);
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	remove_scratch(f->directory);
-	free(f);
-	return 0;
-}
-
-/* Of a process that has ended, unless it is this one. */
-static int64_t keep_of(const struct fixture *f, const struct kc_journal_header *header, const struct program *p,
-		       int64_t others_since)
-{
-	const struct kc_snapshot_carried carried = {.others_since = others_since, .cells = p->engine.cells};
-	struct kc_snapshot_maker *maker = kc_snapshot_begin();
-	struct kc_store *s;
-	int64_t process;
-
-	program_add(p, maker);
-	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	assert_int_equal(kc_store_process(s, header, &process), 0);
-	assert_int_equal(kc_snapshot_store(s, &carried, maker), 0);
-	kc_store_close(s);
-	return process;
-}
-
-static int64_t keep(const struct fixture *f, const struct program *p, uint32_t pid)
-{
-	struct kc_journal_header header = make_header(pid, "a");
-
-	return keep_of(f, &header, p, INT64_MAX);
-}
-
-/* A program of 60 launches, kept by process 1. */
-static void run(const struct fixture *f)
-{
-	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
-
-	program_run(p, 60);
-	keep(f, p, 1);
-	program_free(p);
-}
-
-static int load_within(const struct fixture *f, struct kc_store_bound bound, struct kc_past **past, char why[200])
-{
-	const struct kc_past_options options = {.executable = "/usr/bin/app", .bound = bound};
-
-	return kc_past_load(f->path, &options, past, why, 200);
-}
-
-static struct kc_past *load(const struct fixture *f)
-{
-	struct kc_past *past;
-	char why[200] = "";
-
-	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), 0);
-	return past;
-}
-
-static struct kc_solo solo_of(struct program *p, uint32_t variant, enum kc_novelty *novelty)
-{
-	struct kc_prediction_request request;
-
-	kc_engine_ask(&p->engine, &p->variants[variant], NULL, &request);
-	*novelty = request.novelty;
-	return request.solo;
-}
+#include <time.h>
 
 static void the_same_launches_are_known(void **state)
 {
 	struct program *p = program_new(&nothing, OWN, 0xABC, NULL), *again;
 	struct kc_beginning from = {NULL, NULL};
 	struct kc_past_entry began_with;
+	const struct fixture *f = *state;
 	struct kc_past *past;
+	struct kc_store *s;
 	int64_t process;
 
 	program_run(p, 60);
@@ -113,94 +29,20 @@ static void the_same_launches_are_known(void **state)
 		assert_int_equal(again->variants[i].learned.solos, p->variants[i].learned.solos);
 	}
 	assert_int_equal(again->kernel.learned.measured, 60);
-	assert_int_equal(again->shapes[0].measured, 40);
-	assert_int_equal(again->shapes[1].measured, 20);
+	assert_int_equal(again->shapes[0], 40);
+	assert_int_equal(again->shapes[1], 20);
 	assert_memory_equal(&again->fit, &p->fit, sizeof(p->fit));
+	kc_cells_take_over(again->engine.cells);
 	assert_memory_equal(again->engine.cells, p->engine.cells, kc_cells_bytes());
 	assert_true(kc_past_began_with(past, &began_with));
 	assert_int_equal(began_with.source, process);
 	assert_int_equal(began_with.checksum, kc_past_snapshot(past)->head->checksum);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &s, NULL, 0), 0);
+	assert_in_range(number_of(s, "SELECT written_unix_ns / 1000000000 FROM learned"), time(NULL) - 600,
+			time(NULL) + 1);
+	kc_store_close(s);
 	program_free(p);
 	program_free(again);
-	kc_past_free(past);
-}
-
-/* What a launch of this variant is first taken for. */
-static enum kc_model model_of(const struct kc_past *past, const char *uuid, uint64_t code_hash, uint32_t cc_major,
-			      uint32_t cc_minor, enum kc_novelty *novelty)
-{
-	const struct kc_beginning from = {.past = past};
-	struct program *p = program_new(&nothing, uuid, code_hash, NULL);
-	struct kc_past_query query = program_query(p, 2);
-	struct kc_solo solo;
-
-	p->info.cc_major = cc_major;
-	p->info.cc_minor = cc_minor;
-	query.device = &p->info;
-	kc_past_recall_kernel(&from, &p->code, uuid, &p->kernel);
-	kc_past_recall_shape(&from, &query, &p->shapes[1]);
-	kc_past_recall_variant(&from, &query, &p->variants[2]);
-	solo = solo_of(p, 2, novelty);
-	program_free(p);
-	return solo.model;
-}
-
-static void related_launches_are_told_from_the_same(void **state)
-{
-	enum kc_novelty novelty;
-	struct kc_past *past;
-
-	run(*state);
-	past = load(*state);
-	assert_int_equal(model_of(past, OWN, 0xABC, 8, 0, &novelty), KC_MODEL_BSP_SHAPE);
-	assert_int_equal(novelty, KC_REPEATED);
-	assert_int_equal(model_of(past, OWN, 0xABD, 8, 0, &novelty), KC_MODEL_BSP_SHAPE);
-	assert_int_equal(novelty, KC_FIRST_SEEN);
-	assert_int_equal(model_of(past, OTHER, 0xABC, 8, 6, &novelty), KC_MODEL_BSP_SHAPE);
-	assert_int_equal(novelty, KC_FIRST_SEEN);
-	assert_int_not_equal(model_of(past, OTHER, 0xABC, 9, 0, &novelty), KC_MODEL_BSP_SHAPE);
-	kc_past_free(past);
-}
-
-static uint32_t measured_with(const struct kc_past *past, uint32_t variant, const char *arguments)
-{
-	const struct kc_beginning from = {.past = past};
-	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
-	struct kc_past_query query = program_query(p, variant);
-	uint32_t measured;
-
-	query.arguments = arguments;
-	kc_past_recall_variant(&from, &query, &p->variants[variant]);
-	measured = p->variants[variant].learned.measured;
-	program_free(p);
-	return measured;
-}
-
-static void arguments_tell_launches_apart(void **state)
-{
-	struct kc_past *past;
-
-	run(*state);
-	past = load(*state);
-	assert_int_equal(measured_with(past, 0, "p0 = 5"), 20);
-	assert_int_equal(measured_with(past, 0, "p0 = 6"), 20);
-	assert_int_equal(measured_with(past, 0, "p0 = 7"), 0);
-	assert_int_equal(measured_with(past, 0, NULL), 0); /* not known, and there are two */
-	assert_int_equal(measured_with(past, 2, NULL), 20);
-	kc_past_free(past);
-}
-
-static void arguments_not_known_are_taken_for_the_only_ones(void **state)
-{
-	struct program *p = program_new(&nothing, OWN, 0xABC, NULL);
-	struct kc_past *past;
-
-	for (uint32_t i = 0; i < 5; i++)
-		program_launch(p, 0, 20000);
-	keep(*state, p, 1);
-	program_free(p);
-	past = load(*state);
-	assert_int_equal(measured_with(past, 0, NULL), 5);
 	kc_past_free(past);
 }
 
@@ -251,7 +93,7 @@ static void what_cannot_be_used_is_said(void **state)
 	struct fixture *f = *state;
 	struct kc_snapshot_head *head;
 	struct kc_past *past;
-	char why[200] = "";
+	char why[200] = "", expected[100];
 	void *bytes;
 	size_t size;
 
@@ -271,11 +113,46 @@ static void what_cannot_be_used_is_said(void **state)
 	head->variants--;
 	change(f, bytes, size);
 	assert_int_equal(load_within(f, (struct kc_store_bound){.bytes = size / 2}, &past, why), -ENOMEM);
-	assert_non_null(strstr(why, "it needs more memory than"));
+	snprintf(expected, sizeof(expected), "it needs more memory than %zu KiB", size / 2048);
+	assert_string_equal(why, expected);
 	assert_int_equal(load_within(f, (struct kc_store_bound){.until_ns = 1}, &past, why), -ETIME);
 	assert_non_null(strstr(why, "takes too long"));
 	assert_null(past);
 	free(bytes);
+	program_free(p);
+}
+
+static void one_of_a_length_that_none_has_is_damaged(void **state)
+{
+	const size_t too_long = KC_SNAPSHOT_BYTES_MAX + 8;
+	struct fixture *f = *state;
+	struct kc_past *past;
+	char why[200], *bytes = calloc(1, too_long);
+
+	assert_non_null(bytes);
+	run(f);
+	change(f, bytes, sizeof(struct kc_snapshot_head) - 1);
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -EBADMSG);
+	change(f, bytes, too_long);
+	assert_int_equal(load_within(f, (struct kc_store_bound){0}, &past, why), -EBADMSG);
+	free(bytes);
+}
+
+/* Another rank's, of which nothing can be carried over. */
+static void a_damaged_one_is_left_alone(void **state)
+{
+	struct program *p = program_new(&nothing, OTHER, 0xABC, NULL);
+	struct kc_journal_header header = make_header(2, "a");
+	struct fixture *f = *state;
+	struct kc_past *past;
+
+	run(f);
+	change(f, "damaged", 7);
+	program_run(p, 60);
+	keep_of(f, &header, p, 0);
+	past = load(f);
+	assert_int_equal(kc_past_snapshot(past)->head->devices, 1);
+	kc_past_free(past);
 	program_free(p);
 }
 
@@ -338,7 +215,47 @@ static void what_other_ranks_learned_is_carried_over(void **state)
 	program_free(rank_1);
 }
 
-static void only_others_that_began_later_are_carried_over(void **state)
+/* Measurements of that rank, in what was written last. */
+static uint32_t measured_of(struct kc_past *past, const char *uuid)
+{
+	const struct kc_snapshot *s = kc_past_snapshot(past);
+	struct kc_kernel_learned learned;
+
+	for (uint32_t i = 0; i < s->head->kernels; i++)
+		if (!strcmp(s->devices[s->kernels[i].device].uuid, uuid) &&
+		    kc_snapshot_kernel(s, &s->kernels[i], &learned))
+			return learned.measured;
+	return 0;
+}
+
+/* What rank 2 wrote has an older state of rank 1 than what that has written since. */
+static void of_three_ranks_each_is_as_it_was_written_last(void **state)
+{
+	static const char *const uuids[] = {OWN, OTHER, "0c000000000000000000000000000000"};
+	struct kc_journal_header headers[3];
+	struct program *ranks[3];
+	struct kc_past *past;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		headers[i] = make_header(i + 1, "a");
+		ranks[i] = program_new(&nothing, uuids[i], 0xABC, NULL);
+		program_run(ranks[i], 60);
+		keep_of(*state, &headers[i], ranks[i], 0);
+	}
+	program_run(ranks[1], 60);
+	keep_of(*state, &headers[1], ranks[1], 0);
+	keep_of(*state, &headers[2], ranks[2], 0);
+	keep_of(*state, &headers[0], ranks[0], 0);
+	past = load(*state);
+	assert_int_equal(measured_of(past, uuids[0]), 60);
+	assert_int_equal(measured_of(past, uuids[1]), 120);
+	assert_int_equal(measured_of(past, uuids[2]), 60);
+	kc_past_free(past);
+	for (uint32_t i = 0; i < 3; i++)
+		program_free(ranks[i]);
+}
+
+static void only_what_others_wrote_since_is_carried_over(void **state)
 {
 	struct program *rank_0 = program_new(&nothing, OTHER, 0xABC, NULL),
 		       *rank_1 = program_new(&nothing, OWN, 0xABC, NULL);
@@ -364,12 +281,12 @@ static void the_newest_are_kept(void **state)
 	program_run(p, 3);
 	for (uint32_t pid = 1; pid <= KC_SNAPSHOTS_OF_A_PROGRAM + 3; pid++)
 		keep(f, p, pid);
-	keep(f, p, 5); /* gone already, and then the oldest */
+	keep(f, p, 2); /* gone already: of an old process, and the newest that was written */
 	program_free(p);
 	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &s, NULL, 0), 0);
 	assert_int_equal(number_of(s, "SELECT count(*) FROM learned"), KC_SNAPSHOTS_OF_A_PROGRAM);
-	assert_int_equal(number_of(s, "SELECT max(process) - min(process) FROM learned"),
-			 KC_SNAPSHOTS_OF_A_PROGRAM - 1);
+	assert_int_equal(number_of(s, "SELECT count(*) FROM learned WHERE process = 2"), 1);
+	assert_int_equal(number_of(s, "SELECT min(process) FROM learned WHERE process <> 2"), 5);
 	kc_store_close(s);
 }
 
@@ -400,6 +317,11 @@ static void a_replay_begins_with_the_same(void **state)
 	assert_int_equal(kc_past_of(s, &other, &past), 0);
 	assert_null(past);
 	kc_store_close(s);
+	change(f, "damaged", 7);
+	assert_int_equal(kc_store_open(f->path, KC_STORE_READ, &s, NULL, 0), 0);
+	assert_int_equal(kc_past_of(s, &began_with, &past), 0);
+	assert_null(past);
+	kc_store_close(s);
 	program_free(p);
 }
 
@@ -408,15 +330,15 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_same_launches_are_known),
-	    TEST(related_launches_are_told_from_the_same),
-	    TEST(arguments_tell_launches_apart),
-	    TEST(arguments_not_known_are_taken_for_the_only_ones),
 	    TEST(no_past_is_no_error_of_its_own),
 	    TEST(another_programs_is_not_taken),
 	    TEST(what_cannot_be_used_is_said),
+	    TEST(one_of_a_length_that_none_has_is_damaged),
+	    TEST(a_damaged_one_is_left_alone),
 	    TEST(only_what_ended_processes_learned_is_taken),
 	    TEST(what_other_ranks_learned_is_carried_over),
-	    TEST(only_others_that_began_later_are_carried_over),
+	    TEST(of_three_ranks_each_is_as_it_was_written_last),
+	    TEST(only_what_others_wrote_since_is_carried_over),
 	    TEST(the_newest_are_kept),
 	    TEST(a_replay_begins_with_the_same),
 	};

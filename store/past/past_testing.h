@@ -2,6 +2,7 @@
 #ifndef KC_PAST_TESTING_H
 #define KC_PAST_TESTING_H
 
+#include "a100_testing.h"
 #include "past.h"
 #include "predictor/concurrency/overlap.h"
 #include "snapshot.h"
@@ -15,20 +16,6 @@
 
 #include <cmocka.h>
 
-static const struct kc_device a100 = {.name = "NVIDIA A100",
-				      .cc_major = 8,
-				      .sm_count = 108,
-				      .cores_per_sm = 64,
-				      .warp_size = 32,
-				      .clock_khz = 1410000,
-				      .memory_bytes_per_s = 1555000000000,
-				      .max_threads_per_block = 1024,
-				      .max_threads_per_sm = 2048,
-				      .max_blocks_per_sm = 32,
-				      .registers_per_sm = 65536,
-				      .registers_per_block = 65536,
-				      .shared_per_sm_bytes = 167936,
-				      .shared_per_block_bytes = 49152};
 #define OWN "0a000000000000000000000000000000"
 #define OTHER "0b000000000000000000000000000000"
 
@@ -48,7 +35,7 @@ struct program {
 	struct kc_engine_kernel kernel;
 	struct kc_engine_key key;
 	struct kc_arguments_fit fit;
-	struct kc_engine_shape shapes[PROGRAM_SHAPES];
+	_Atomic uint32_t shapes[PROGRAM_SHAPES];
 	struct kc_engine_variant variants[PROGRAM_VARIANTS];
 	struct kc_timeline *timeline;
 	struct kc_history history;
@@ -66,6 +53,12 @@ static inline struct kc_past_query program_query(const struct program *p, uint32
 	};
 }
 
+static inline void *program_memory(size_t bytes, void *program)
+{
+	assert_int_equal(bytes, sizeof(struct kc_arguments_fit));
+	return &((struct program *)program)->fit;
+}
+
 /* counts: of all launches; NULL: the code was not read. */
 static inline void program_meet(struct program *p, uint32_t i, const struct kc_beginning *from,
 				const struct kc_counts *counts)
@@ -80,12 +73,8 @@ static inline void program_meet(struct program *p, uint32_t i, const struct kc_b
 	    kc_engine_variant_init(variant, &p->key, &p->shapes[program_shape[i]], &resources, query.dims, 8), 0);
 	if (counts)
 		assert_int_equal(kc_engine_variant_count(variant, counts), 0);
-	else if (kc_engine_variant_given(variant, query.arguments)) {
-		p->kernel.by_arguments = &p->fit;
-		kc_past_recall_arguments(from, &p->code, p->uuid, &p->fit);
-	}
 	kc_engine_variant_name(variant, (struct kc_name){kc_launch_identity(name, &p->code, p->uuid), 0});
-	kc_past_recall_variant(from, &query, variant);
+	kc_past_make_variant(from, &query, program_memory, p, variant);
 }
 
 static inline struct program *program_new(const struct kc_beginning *from, const char *uuid, uint64_t code_hash,
@@ -107,11 +96,9 @@ static inline struct program *program_new(const struct kc_beginning *from, const
 	kc_history_init(&p->history, 0);
 	kc_engine_device_init(&p->engine, &p->device, &p->info);
 	kc_past_recall_device(from, uuid, &p->engine, &p->device);
-	kc_engine_kernel_init(&p->kernel, &p->device, p->code.mangled);
-	kc_past_recall_kernel(from, &p->code, uuid, &p->kernel);
-	kc_engine_key_init(&p->key, &p->kernel);
+	kc_past_make_kernel(from, &p->code, uuid, &p->device, &p->kernel);
 	query = program_query(p, 0);
-	kc_past_recall_key(from, &query, &p->key);
+	kc_past_make_key(from, &query, &p->kernel, &p->key);
 	for (uint32_t i = 0; i < PROGRAM_VARIANTS; i++)
 		program_meet(p, i, from, counts);
 	return p;

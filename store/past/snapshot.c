@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define MEANING 1u /* raised where what is learned changes its meaning and no struct its size */
+#define MEANING 2u /* raised where what is learned changes its meaning and no struct its size */
 #define UNIT_NS_MAX 1e24
 
 _Static_assert(sizeof(struct kc_device_learned) % 8 == 0 && sizeof(struct kc_kernel_learned) % 8 == 0 &&
@@ -18,25 +18,69 @@ _Static_assert(sizeof(struct kc_snapshot_head) % 8 == 0 && sizeof(struct kc_snap
 	       "tables are aligned");
 
 #define PRIME UINT64_C(0x9E3779B97F4A7C15)
-enum { LANES = 4 };
 
-/* FNV's step over whole words, in lanes that do not wait for each other. */
-uint64_t kc__snapshot_checksum(const void *bytes, size_t size)
+/* As many as every processor has in a register: with more, gcc keeps the sums in memory. */
+typedef uint64_t vector __attribute__((vector_size(2 * sizeof(uint64_t)), aligned(sizeof(uint64_t)), may_alias));
+#define VECTORS (KC__CHECKSUM_PIECE / sizeof(vector))
+
+/* Sums and sums of sums, as Fletcher's (IEEE Transactions on Communications 30, 1982), of words in lanes. */
+static void add_pieces(struct kc__checksum *checksum, const vector *at, size_t pieces)
 {
-	uint64_t lanes[LANES] = {1, 2, 3, 4}, sum = size;
-	const uint8_t *at = bytes;
-	size_t words = size / sizeof(uint64_t);
+	vector sums[VECTORS], sums_of_sums[VECTORS];
 
-	for (size_t i = 0; i < words; i++) {
-		uint64_t word;
-
-		memcpy(&word, at + i * sizeof(word), sizeof(word));
-		lanes[i % LANES] = (lanes[i % LANES] ^ word) * PRIME;
-		lanes[i % LANES] ^= lanes[i % LANES] >> 32;
+	memcpy(sums, checksum->sums, sizeof(sums));
+	memcpy(sums_of_sums, checksum->sums_of_sums, sizeof(sums_of_sums));
+	for (const vector *end = at + pieces * VECTORS; at < end; at += VECTORS) {
+#pragma GCC unroll 4
+		for (size_t i = 0; i < VECTORS; i++) {
+			sums[i] += at[i];
+			sums_of_sums[i] += sums[i];
+		}
 	}
-	for (int i = 0; i < LANES; i++)
-		sum = ((sum ^ lanes[i]) * PRIME) ^ lanes[i] >> 29;
+	memcpy(checksum->sums, sums, sizeof(sums));
+	memcpy(checksum->sums_of_sums, sums_of_sums, sizeof(sums_of_sums));
+}
+
+void kc__checksum_add(struct kc__checksum *checksum, const void *bytes, size_t size)
+{
+	size_t pieces = size / KC__CHECKSUM_PIECE, rest = size % KC__CHECKSUM_PIECE;
+	uint64_t last[KC__CHECKSUM_LANES] = {0};
+
+	add_pieces(checksum, bytes, pieces);
+	if (rest) {
+		memcpy(last, (const uint8_t *)bytes + pieces * KC__CHECKSUM_PIECE, rest);
+		add_pieces(checksum, (const vector *)last, 1);
+	}
+	checksum->bytes += size;
+}
+
+/* FNV's step. */
+static uint64_t mix(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * PRIME;
+	return sum ^ sum >> 32;
+}
+
+uint64_t kc__checksum_end(const struct kc__checksum *checksum)
+{
+	uint64_t sum = mix(1, checksum->bytes);
+
+	for (int i = 0; i < KC__CHECKSUM_LANES; i++)
+		sum = mix(mix(sum, checksum->sums[i]), checksum->sums_of_sums[i]);
 	return sum;
+}
+
+static uint64_t checksum_of(const void *bytes, size_t size)
+{
+	struct kc__checksum checksum = {0};
+
+	kc__checksum_add(&checksum, bytes, size);
+	return kc__checksum_end(&checksum);
+}
+
+void kc__snapshot_seal(struct kc_snapshot_head *head)
+{
+	head->checksum = checksum_of((const uint8_t *)head + KC__SNAPSHOT_CHECKED, head->bytes - KC__SNAPSHOT_CHECKED);
 }
 
 uint64_t kc_snapshot_layout(void)
@@ -49,6 +93,7 @@ uint64_t kc_snapshot_layout(void)
 				  sizeof(struct kc_arguments_fit),
 				  sizeof(struct kc_snapshot_device),
 				  sizeof(struct kc_snapshot_kernel),
+				  sizeof(struct kc_snapshot_key),
 				  sizeof(struct kc_snapshot_shape),
 				  sizeof(struct kc_snapshot_variant),
 				  offsetof(struct kc_device_learned, experience),
@@ -61,10 +106,11 @@ uint64_t kc_snapshot_layout(void)
 				  sizeof(struct kc_standing),
 				  sizeof(struct kc_margins),
 				  KC_CONTEXT_KINDS,
+				  kc_cells_layout(),
 				  KC_ESTIMATORS,
 				  KC_FAMILIES};
 
-	return kc__snapshot_checksum(parts, sizeof(parts));
+	return checksum_of(parts, sizeof(parts));
 }
 
 /* 0 at the end of what there is. */
@@ -79,11 +125,6 @@ static const void *table(const uint8_t **at, size_t *left, uint32_t count, size_
 	return begin;
 }
 
-static size_t padded(size_t bytes)
-{
-	return (bytes + 7) & ~(size_t)7;
-}
-
 static int find_tables(struct kc_snapshot *s, size_t size)
 {
 	const struct kc_snapshot_head *head = s->head;
@@ -96,8 +137,10 @@ static int find_tables(struct kc_snapshot *s, size_t size)
 	s->shapes = s->keys ? table(&at, &left, head->shapes, sizeof(*s->shapes)) : NULL;
 	s->variants = s->shapes ? table(&at, &left, head->variants, sizeof(*s->variants)) : NULL;
 	s->values = s->variants ? at : NULL;
-	s->cells = s->values ? at + padded(head->values_bytes) : NULL;
-	return s->cells && left == padded(head->values_bytes) + padded(head->cells_bytes) ? 0 : -EBADMSG;
+	s->cells = s->values ? at + kc__snapshot_padded(head->values_bytes) : NULL;
+	return s->cells && left == kc__snapshot_padded(head->values_bytes) + kc__snapshot_padded(head->cells_bytes)
+		   ? 0
+		   : -EBADMSG;
 }
 
 static int is_value(const struct kc_snapshot *s, const struct kc_snapshot_value *value)
@@ -146,10 +189,9 @@ static int check_shapes(const struct kc_snapshot *s)
 	return all && next == s->head->variants ? 0 : -EBADMSG;
 }
 
-int kc_snapshot_open(struct kc_snapshot *s, const void *bytes, size_t size)
+int kc__snapshot_open(struct kc_snapshot *s, const void *bytes, size_t size, uint64_t checksum)
 {
 	const struct kc_snapshot_head *head = bytes;
-	const size_t behind = offsetof(struct kc_snapshot_head, bytes);
 	int rc;
 
 	*s = (struct kc_snapshot){.head = head};
@@ -158,12 +200,21 @@ int kc_snapshot_open(struct kc_snapshot *s, const void *bytes, size_t size)
 		return -EBADMSG;
 	if (head->layout != kc_snapshot_layout())
 		return -ESTALE;
-	if (head->checksum != kc__snapshot_checksum((const uint8_t *)bytes + behind, size - behind))
+	if (head->checksum != checksum)
 		return -EBADMSG;
 	rc = find_tables(s, size);
 	if (rc == 0)
 		rc = check_kernels(s);
 	return rc ? rc : check_shapes(s);
+}
+
+int kc_snapshot_open(struct kc_snapshot *s, const void *bytes, size_t size)
+{
+	uint64_t checksum = 0;
+
+	if (size >= sizeof(*s->head) && size <= KC_SNAPSHOT_BYTES_MAX)
+		checksum = checksum_of((const uint8_t *)bytes + KC__SNAPSHOT_CHECKED, size - KC__SNAPSHOT_CHECKED);
+	return kc__snapshot_open(s, bytes, size, checksum);
 }
 
 /* Records begin with their name and are in the order of names. The first one of this name. */

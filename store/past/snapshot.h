@@ -12,7 +12,7 @@
  *
  * A table's records are in the order of their names (identity.h), the variants of a
  * launch shape together. A value is a struct of predictor/engine.h: a bit for each of
- * its 64-bit words that is not 0, and these words. So it holds for the build that made
+ * its 32-bit words that is not 0, and these words. So it holds for the build that made
  * it and for others in which these structs are the same (kc_snapshot_layout()).
  *
  * A block may have been changed by anybody. Opening checks its checksum, where its
@@ -131,7 +131,8 @@ struct kc_snapshot_maker;
 
 /* NULL: no memory. */
 struct kc_snapshot_maker *kc_snapshot_begin(void);
-/* Encodes the entry, and what it belongs to when it is met first. 0 or -ENOMEM. */
+/* Encodes the entry, and what it belongs to when it is met first; not, where there is no room for more. 0 or -ENOMEM.
+ */
 int kc_snapshot_add(struct kc_snapshot_maker *maker, const struct kc_snapshot_entry *entry);
 /* Adds what is known there of entries that were not added yet, as far as there is room. earlier: 1: in an earlier run,
  * 0: in another process of this one. */
@@ -142,12 +143,30 @@ int kc_snapshot_end(struct kc_snapshot_maker *maker, const struct kc_snapshot *b
 		    void **bytes, size_t *size);
 void kc_snapshot_drop(struct kc_snapshot_maker *maker);
 
-/* snapshot_value.c: as above. Each struct's size is a multiple of 8. encode: returns the bytes that were written, at
+/* snapshot_value.c: as above. Each struct's size is a multiple of 4. encode: returns the bytes that were written, at
  * most kc__value_most(). decode: 0 or -EBADMSG. */
 size_t kc__value_most(size_t bytes);
 size_t kc__value_encode(const void *value, size_t bytes, uint8_t *out);
 int kc__value_decode(const uint8_t *from, size_t from_bytes, void *value, size_t bytes);
-/* snapshot.c: of bytes in whole words. */
-uint64_t kc__snapshot_checksum(const void *bytes, size_t size);
+
+/* snapshot.c: a checksum of what is read in pieces. All but the last are whole KC__CHECKSUM_PIECE. Begins as zeros. */
+#define KC__CHECKSUM_LANES 8
+#define KC__CHECKSUM_PIECE (KC__CHECKSUM_LANES * sizeof(uint64_t))
+struct kc__checksum {
+	uint64_t bytes, sums[KC__CHECKSUM_LANES], sums_of_sums[KC__CHECKSUM_LANES];
+};
+void kc__checksum_add(struct kc__checksum *checksum, const void *bytes, size_t size);
+uint64_t kc__checksum_end(const struct kc__checksum *checksum);
+
+#define KC__SNAPSHOT_CHECKED offsetof(struct kc_snapshot_head, bytes) /* where what is checked begins */
+/* Whose checksum has been made already. */
+int kc__snapshot_open(struct kc_snapshot *snapshot, const void *bytes, size_t size, uint64_t checksum);
+/* Makes it, of head->bytes. */
+void kc__snapshot_seal(struct kc_snapshot_head *head);
+
+static inline size_t kc__snapshot_padded(size_t bytes)
+{
+	return (bytes + 7) & ~(size_t)7;
+}
 
 #endif

@@ -80,8 +80,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void change(uint8_t *bytes, struct kc_fuzz_input *input)
 {
-	const size_t behind = offsetof(struct kc_snapshot_head, bytes);
-
 	while (input->left > 4) {
 		size_t at = (size_t)input->at[0] << 16 | (size_t)input->at[1] << 8 | input->at[2], n = input->at[3];
 
@@ -93,7 +91,8 @@ static void change(uint8_t *bytes, struct kc_fuzz_input *input)
 		input->at += n;
 		input->left -= n;
 	}
-	((struct kc_snapshot_head *)bytes)->checksum = kc__snapshot_checksum(bytes + behind, sound_bytes - behind);
+	((struct kc_snapshot_head *)bytes)->bytes = sound_bytes;
+	kc__snapshot_seal((struct kc_snapshot_head *)bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNMET_MAX 64u /* runs that did not launch a kernel, after which it is no longer carried over */
+#define UNMET_MAX 64u                /* runs that did not launch a kernel, after which it is no longer carried over */
+#define OWN_BYTES ((size_t)14 << 20) /* likewise: what this run has learned */
 #define CARRIED_BYTES ((size_t)8 << 20) /* of tables and values: what earlier runs met alone is added up to here */
 #define NOWHERE UINT32_MAX
 
@@ -139,7 +140,7 @@ static uint32_t add_device(struct kc_snapshot_maker *maker, const struct kc_snap
 	learned = device->learned;
 	for (int unit = 0; unit < KC_UNITS; unit++)
 		detach_level(&learned.levels[unit]);
-	learned.contention.parent = NULL;
+	kc_contention_detach(&learned.contention);
 	learned.experience.cells = NULL;
 	row = row_at(&maker->devices, place);
 	strncpy(row->uuid, entry->uuid, sizeof(row->uuid) - 1);
@@ -207,25 +208,36 @@ static uint32_t add_shape(struct kc_snapshot_maker *maker, const struct kc_snaps
 	row = row_at(&maker->shapes, place);
 	row->name = name;
 	row->kernel = kernel;
-	row->measured = atomic_load(&entry->variant->shape->measured);
+	row->measured = atomic_load(entry->variant->shape_measured);
 	return place;
+}
+
+static size_t tables_bytes(const struct kc_snapshot_maker *maker)
+{
+	return maker->devices.count * maker->devices.bytes + maker->kernels.count * maker->kernels.bytes +
+	       maker->keys.count * maker->keys.bytes + maker->shapes.count * maker->shapes.bytes +
+	       maker->variants.count * maker->variants.bytes;
 }
 
 int kc_snapshot_add(struct kc_snapshot_maker *maker, const struct kc_snapshot_entry *entry)
 {
 	const struct kc_engine_variant *variant = entry->variant;
-	uint32_t kernel = add_kernel(maker, entry), shape = add_shape(maker, entry, kernel), place;
 	struct kc_variant_learned learned = variant->learned;
 	struct kc_snapshot_variant *row;
+	uint32_t kernel, shape, place;
 	int is_new;
 
+	if (tables_bytes(maker) + maker->values_bytes > OWN_BYTES)
+		return maker->error;
+	kernel = add_kernel(maker, entry);
+	shape = add_shape(maker, entry, kernel);
 	add_key(maker, entry, kernel);
 	place = place_of(maker, &maker->variants,
 			 kc_launch_identity(entry->name, &entry->code, entry->uuid) ^ (uint64_t)shape << 32, &is_new);
 	if (maker->error || !is_new)
 		return maker->error;
 	detach_level(&learned.level);
-	learned.contention.parent = NULL;
+	kc_contention_detach(&learned.contention);
 	row = row_at(&maker->variants, place);
 	*row = (struct kc_snapshot_variant){
 	    .name = entry->name,
@@ -238,13 +250,6 @@ int kc_snapshot_add(struct kc_snapshot_maker *maker, const struct kc_snapshot_en
 }
 
 /* What is known from before of entries that were not met */
-
-static size_t tables_bytes(const struct kc_snapshot_maker *maker)
-{
-	return maker->devices.count * maker->devices.bytes + maker->kernels.count * maker->kernels.bytes +
-	       maker->keys.count * maker->keys.bytes + maker->shapes.count * maker->shapes.bytes +
-	       maker->variants.count * maker->variants.bytes;
-}
 
 static int has_room(const struct kc_snapshot_maker *maker)
 {
@@ -496,19 +501,14 @@ static void link_rows(uint8_t *tables, const struct kc_snapshot_maker *maker, co
 		shapes[i].first = shapes[i - 1].first + shapes[i - 1].count;
 }
 
-static size_t padded(size_t bytes)
-{
-	return (bytes + 7) & ~(size_t)7;
-}
-
 static int write_all(const struct kc_snapshot_maker *maker, const struct layout *layout, const void *cells,
 		     size_t cells_bytes, void **bytes, size_t *size)
 {
 	struct kc_snapshot_head *head;
-	const size_t behind = offsetof(struct kc_snapshot_head, bytes);
 	uint8_t *at;
 
-	*size = sizeof(*head) + tables_bytes(maker) + padded(maker->values_bytes) + padded(cells_bytes);
+	*size = sizeof(*head) + tables_bytes(maker) + kc__snapshot_padded(maker->values_bytes) +
+		kc__snapshot_padded(cells_bytes);
 	if (*size > KC_SNAPSHOT_BYTES_MAX)
 		return -EFBIG;
 	*bytes = head = calloc(1, *size);
@@ -534,8 +534,8 @@ static int write_all(const struct kc_snapshot_maker *maker, const struct layout 
 	link_rows((uint8_t *)(head + 1), maker, layout);
 	memcpy(at, maker->values, maker->values_bytes);
 	if (cells_bytes)
-		memcpy(at + padded(maker->values_bytes), cells, cells_bytes);
-	head->checksum = kc__snapshot_checksum((const uint8_t *)head + behind, *size - behind);
+		memcpy(at + kc__snapshot_padded(maker->values_bytes), cells, cells_bytes);
+	kc__snapshot_seal(head);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define WORD sizeof(uint64_t)
+#define WORD sizeof(uint32_t)
 
 static size_t map_bytes(size_t bytes)
 {
@@ -21,7 +21,7 @@ size_t kc__value_encode(const void *value, size_t bytes, uint8_t *out)
 
 	memset(map, 0, map_bytes(bytes));
 	for (size_t i = 0; i < bytes / WORD; i++) {
-		uint64_t word;
+		uint32_t word;
 
 		memcpy(&word, (const uint8_t *)value + i * WORD, WORD);
 		if (!word)

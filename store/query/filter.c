@@ -17,11 +17,12 @@
 	" JOIN process p ON p.id = s.process WHERE s.id = ?1"
 /* ?1: device_key() */
 #define DEVICE                                                                                                         \
-	"SELECT min(x.ordinal), d.place, d.uuid FROM process_device x JOIN device d ON d.id = x.device"                \
-	" WHERE x.process = ?1 >> 32 AND x.device = ?1 & 0xFFFFFFFF"
+	"SELECT min(" KC__GPU_NUMBER "), d.place, d.uuid, p.host FROM process_device x JOIN device d"                  \
+	" ON d.id = x.device JOIN process p ON p.id = x.process WHERE x.process = ?1 >> 32 AND x.device = ?1 & "       \
+	"0xFFFFFFFF"
 #define PROCESSES                                                                                                      \
 	"SELECT p.id, p.pid, p.started_ns - f.first_ns, p.command_line, 'pid ' || p.pid, " KC__PROCESS_NAME            \
-	" FROM process p"                                                                                              \
+	", " KC__RANK_NAME ", 'rank ' || p.rank, p.rank FROM process p"                                                \
 	" JOIN (SELECT run, min(started_ns) AS first_ns FROM process GROUP BY run) f ON f.run = p.run"
 
 /* Kernels or streams, each read when it is met. */
@@ -86,7 +87,7 @@ static int asks_for_streams(const struct kc_filter_choice *choice)
 
 static int asks_for_processes(const struct kc_filter_choice *choice)
 {
-	return choice->processes.count || choice->process_names.count;
+	return choice->processes.count || choice->process_names.count || choice->ranks.count;
 }
 
 static int asks_for_devices(const struct kc_filter_choice *choice)
@@ -192,7 +193,7 @@ static int is_uuid(const char *name, size_t length, const char *uuid)
 static int is_device(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 {
 	char gpu[32], of[KC_GPU_NAME_BYTES];
-	const char *place, *uuid;
+	const char *place, *uuid, *host;
 	int64_t ordinal;
 
 	if (!row || sqlite3_column_type(row, 0) == SQLITE_NULL)
@@ -200,10 +201,11 @@ static int is_device(const struct kc_filter_choice *choice, sqlite3_stmt *row)
 	ordinal = sqlite3_column_int64(row, 0);
 	place = (const char *)sqlite3_column_text(row, 1);
 	uuid = (const char *)sqlite3_column_text(row, 2);
+	host = (const char *)sqlite3_column_text(row, 3);
 	if (has(&choice->devices, ordinal))
 		return 1;
 	snprintf(gpu, sizeof(gpu), "GPU %lld", (long long)ordinal);
-	snprintf(of, sizeof(of), "%s of %.100s", gpu, place ? place : "");
+	snprintf(of, sizeof(of), "%s of %.100s", gpu, place && *place ? place : host ? host : "");
 	for (uint32_t i = 0; uuid && i < choice->device_names.count; i++)
 		if (is_uuid(choice->device_names.each[i].at, choice->device_names.each[i].length, uuid))
 			return 1;
@@ -253,9 +255,13 @@ static int add_process(sqlite3_stmt *row, void *arg)
 	process = number ? kc__list_add(&f->processes, sizeof(*process)) : NULL;
 	if (!process)
 		return -ENOMEM;
-	process->matches = !asks_for_processes(f->choice) || has(&f->choice->processes, sqlite3_column_int64(row, 1));
-	for (int name = 3; name <= 5; name++)
+	process->matches = !(f->choice->processes.count || f->choice->process_names.count) ||
+			   has(&f->choice->processes, sqlite3_column_int64(row, 1));
+	for (int name = 3; name <= 7; name++)
 		process->matches |= has_name(&f->choice->process_names, (const char *)sqlite3_column_text(row, name));
+	if (f->choice->ranks.count)
+		process->matches &=
+		    sqlite3_column_type(row, 8) != SQLITE_NULL && has(&f->choice->ranks, sqlite3_column_int64(row, 8));
 	process->offset_ns = sqlite3_column_int64(row, 2);
 	return 0;
 }

@@ -47,8 +47,10 @@ struct kc_filter_choice {
 	int default_streams;                    /* 1: of processes and of threads; beside the numbers, not instead */
 	struct kc_filter_numbers processes;     /* pids */
 	struct kc_filter_names process_names;   /* beside the numbers: a command line, "pid 42" or as in names.h */
-	struct kc_filter_numbers devices;       /* ordinals in the process */
-	struct kc_filter_names device_names; /* beside the numbers: "GPU 0 of rank 1", or a UUID from its beginning */
+	struct kc_filter_numbers ranks;         /* of processes */
+	struct kc_filter_numbers devices;       /* numbers, as in names.h */
+	struct kc_filter_names
+	    device_names; /* beside the numbers: "GPU 0 of rank 1", "GPU 0 of node7", or a UUID from its beginning */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */
 	int64_t since_ns, until_ns;

@@ -9,7 +9,7 @@
 #include "filter.h"
 #include "kernel_names.h"
 #include "query.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -81,11 +81,9 @@ static void read_launches(struct fixture *f)
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	char path[256];
 
 	f->directory = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", f->directory);
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
+	f->store = open_scratch(f->directory);
 	put_process(f->store, 42, 0);
 	put_process(f->store, 43, LATER_NS);
 	assert_int_equal(kc_kernel_names(f->store, KC_NAMES_NS), 0);
@@ -237,13 +235,10 @@ static void processes_and_gpus_by_name(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
-				      "UPDATE process SET source = 'trace', command_line = 'rank 1' WHERE pid = 43;"
-				      "INSERT INTO device(id, uuid, driver_version, name, simulated, place)"
-				      " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0, 'rank 1');"
-				      "INSERT INTO process_device VALUES(2, 1, 77)",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	do_sql(f->store, "UPDATE process SET source = 'trace', command_line = 'rank 1' WHERE pid = 43;"
+			 "INSERT INTO device(id, uuid, driver_version, name, simulated, place)"
+			 " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0, 'rank 1');"
+			 "INSERT INTO process_device VALUES(2, 1, 77)");
 	f->launches[3].device = 77;
 	name(&f->choice.process_names, "rank 1");
 	check_launches(f, "4");
@@ -279,10 +274,7 @@ static void live_processes_by_what_the_report_prints(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
-				      "UPDATE process SET command_line = './app 1, 2' WHERE pid = 43", NULL, NULL,
-				      NULL),
-			 SQLITE_OK);
+	do_sql(f->store, "UPDATE process SET command_line = './app 1, 2' WHERE pid = 43");
 	for (int i = 0; i < 2; i++) {
 		static const char *const names[] = {"pid 43", "./app 1, 2"};
 
@@ -300,12 +292,9 @@ static void gpus_by_their_number_in_the_process(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
-				      "INSERT INTO device(id, uuid, driver_version, name, simulated)"
-				      " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0);"
-				      "INSERT OR REPLACE INTO process_device VALUES(1, 1, 77), (2, 0, 77)",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	do_sql(f->store, "INSERT INTO device(id, uuid, driver_version, name, simulated)"
+			 " VALUES(77, '0f3e1122334455667788990011223344', 0, 'H100', 0);"
+			 "INSERT OR REPLACE INTO process_device VALUES(1, 1, 77), (2, 0, 77)");
 	f->launches[2].device = f->launches[3].device = 77;
 	f->choice.devices = (struct kc_filter_numbers){.at = {1}, .count = 1};
 	check_launches(f, "3");
@@ -407,12 +396,9 @@ static void slowdown_is_relative_to_launches_that_do_not_match(void **state)
 	struct fixture *f = *state;
 	struct kc_report *r;
 
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
-				      "UPDATE launch_row SET flags = (flags & ~(3 << 11)) | (2 << 11),"
-				      " measured_span = 150, measured_wait = 0, shape = (SELECT shape FROM launch_row"
-				      " ORDER BY id LIMIT 1) WHERE id & 1023 = 102",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	do_sql(f->store, "UPDATE launch_row SET flags = (flags & ~(3 << 11)) | (2 << 11),"
+			 " measured_span = 150, measured_wait = 0, shape = (SELECT shape FROM launch_row"
+			 " ORDER BY id LIMIT 1) WHERE id & 1023 = 102");
 	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch WHERE overlap = 'behind'"), 1);
 	f->choice.since_ns = 30000;
 	r = report(f);

@@ -1,6 +1,6 @@
 #include "kernel_names.h"
 #include "store/database/internal.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -179,10 +179,7 @@ static void a_trigger_of_a_stranger_is_not_run(void **state)
 
 	record_all(f);
 	s = open_store(f, KC_STORE_WRITE);
-	assert_int_equal(sqlite3_exec(kc_store_db(s),
-				      "CREATE TRIGGER t AFTER UPDATE ON kernel BEGIN DELETE FROM process; END", NULL,
-				      NULL, NULL),
-			 SQLITE_OK);
+	do_sql(s, "CREATE TRIGGER t AFTER UPDATE ON kernel BEGIN DELETE FROM process; END");
 	assert_int_equal(kc_kernel_names(s, KC_NAMES_NS), 0);
 	expect(s, NAMES_IN("kernel"), readable);
 	expect(s, "SELECT count(*) FROM process", "1");
@@ -210,7 +207,7 @@ static void names_of_version_8_stay(void **state)
 	    SQLITE_OK);
 	sqlite3_close(db);
 	s = open_store(f, KC_STORE_READ);
-	expect(s, "PRAGMA user_version", "16");
+	expect(s, "PRAGMA user_version", "20");
 	expect(s, NAMES_IN("kernel"), "scale(as it was) saxpy _Z4waitPVi");
 	assert_int_equal(kc_kernel_names(s, KC_NAMES_NS), 0);
 	expect(s, NAMES_IN("kernel"), "scale(as it was) saxpy wait(int volatile*)");

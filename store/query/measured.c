@@ -20,18 +20,19 @@ void kc_measured_run_free(struct kc_measured_run *run)
 }
 
 /* In the order of their calls. */
-#define LAUNCHES(more, joined)                                                                                         \
-	"SELECT l.shape, l.stream, measured_span, l.flags, l.arguments, launched" more " FROM launch_row l" joined     \
-	" WHERE l.id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY l.id"
+#define LAUNCHES(more)                                                                                                 \
+	"SELECT shape, stream, measured_span, flags, arguments, launched" more " FROM launch_row"                      \
+	" WHERE id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY id"
 #define LAUNCHED(p)                                                                                                    \
 	"EXISTS (SELECT 1 FROM launch_row WHERE id BETWEEN " p ".id << 40 AND " p ".id << 40 | 1099511627775)"
 #define OTHERS "(SELECT 1 FROM process o WHERE o.run = p.run AND o.id <> p.id AND " LAUNCHED("o") " AND "
 /* The name of process ?1, if it is its own in the run and not the only one, and whether GPU ?2 belongs to it, as it
  * used several, or, where it has no such name, as no other process used that one. */
 #define PLACES                                                                                                         \
-	"WITH named AS (SELECT p.id, p.run, iif(NOT EXISTS " OTHERS                                                    \
-	"o.command_line IS p.command_line), p.command_line,"                                                           \
-	" NULL) AS name, (SELECT count(DISTINCT device) FROM stream WHERE process = p.id) AS gpus FROM process p"      \
+	"WITH named AS (SELECT p.id, p.run, CASE WHEN p.rank NOT NULL AND NOT EXISTS " OTHERS                          \
+	"o.rank IS p.rank) THEN 'rank ' || p.rank WHEN NOT EXISTS " OTHERS                                             \
+	"o.command_line IS p.command_line) THEN p.command_line END AS name, (SELECT count(DISTINCT device) FROM "      \
+	"stream WHERE process = p.id) AS gpus FROM process p"                                                          \
 	" WHERE p.id = ?1) SELECT iif(p.gpus > 1 AND NOT EXISTS " OTHERS "1), NULL, p.name), p.gpus > 1 OR"            \
 	" (p.name IS NULL AND NOT EXISTS " OTHERS                                                                      \
 	"EXISTS (SELECT 1 FROM stream WHERE process = o.id AND device = ?2)))"                                         \
@@ -40,6 +41,7 @@ void kc_measured_run_free(struct kc_measured_run *run)
 struct shape {                  /* of the database */
 	int64_t place;          /* in names->shapes, or less than 0 */
 	int64_t kernel, device; /* rows */
+	int has_device;
 };
 
 struct reader {
@@ -108,6 +110,7 @@ static int shape_of_row(struct reader *r, int64_t id, uint32_t *out, struct shap
 	shape.dynamic_shared_bytes = (uint32_t)sqlite3_column_int64(r->shape, 8);
 	row->kernel = sqlite3_column_int64(r->shape, 9);
 	row->device = sqlite3_column_int64(r->shape, 11);
+	row->has_device = sqlite3_column_type(r->shape, 11) != SQLITE_NULL;
 	rc = kc_measured_kernel_number(r->names, text_or_empty(r->shape, 0), text_or_empty(r->shape, 1), &shape.kernel);
 	if (rc == 0)
 		rc = name_model(r, 10, &shape.model);
@@ -166,7 +169,7 @@ static uint32_t arguments_of(const struct reader *r, sqlite3_stmt *row, int i)
 	return local ? ((const uint32_t *)r->arguments.at)[local - 1] : 0;
 }
 
-static int add_moment(struct reader *r, int matches)
+static int add_moment(struct reader *r, const struct shape *shape, int matches)
 {
 	struct kc_measured_moment *moment = kc__list_add(&r->run->moments, sizeof(*moment));
 
@@ -176,9 +179,9 @@ static int add_moment(struct reader *r, int matches)
 	moment->matches = matches;
 	moment->start_ns = kc_plus_ns(
 	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 5), sqlite3_column_int64(r->launches, 7)));
-	if (sqlite3_column_type(r->launches, 8) == SQLITE_NULL)
+	if (!shape->has_device)
 		return 0;
-	moment->device = kc_ids_number(&r->device_ids, r->clock << CLOCK_SHIFT ^ sqlite3_column_int64(r->launches, 8));
+	moment->device = kc_ids_number(&r->device_ids, r->clock << CLOCK_SHIFT ^ shape->device);
 	return moment->device ? 0 : -ENOMEM;
 }
 
@@ -216,8 +219,7 @@ static int process_number(struct reader *r, const char *name, uint16_t *out)
 static int name_place(struct reader *r, int64_t process, int64_t device, uint16_t *out)
 {
 	const struct kc_selection run = {r->run->id, r->run->id};
-	char gpu[KC_GPU_NAME_BYTES] = "", name[1024];
-	const char *own;
+	char gpu[KC_GPU_NAME_BYTES] = "", *own, *name = NULL;
 	int rc;
 
 	*out = 0;
@@ -228,13 +230,18 @@ static int name_place(struct reader *r, int64_t process, int64_t device, uint16_
 		sqlite3_reset(r->place);
 		return kc__errno(r->store->db, rc);
 	}
-	own = (const char *)sqlite3_column_text(r->place, 0);
-	snprintf(name, sizeof(name), "%s", own ? own : "");
+	own = kc__column_text(r->place, 0);
 	rc = sqlite3_column_int(r->place, 1) ? kc_gpu_name(r->store, &run, device, gpu) : 0;
 	sqlite3_reset(r->place);
-	if (rc == 0 && *gpu)
-		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%s", *name ? ", " : "", gpu);
-	return rc == 0 && *name ? process_number(r, name, out) : rc;
+	if (rc == 0 && (!own || asprintf(&name, "%s%s%s", own, *own && *gpu ? ", " : "", gpu) < 0)) {
+		name = NULL;
+		rc = -ENOMEM;
+	}
+	if (rc == 0 && *name)
+		rc = process_number(r, name, out);
+	free(own);
+	free(name);
+	return rc;
 }
 
 static int find_place(struct reader *r, int64_t process, int64_t device, uint16_t *out)
@@ -285,7 +292,7 @@ static int add_launch(struct reader *r, int64_t process)
 			return -ENOMEM;
 	}
 	rc = find_place(r, process, shape.device, &launch->process);
-	return rc == 0 && r->moments ? add_moment(r, is_match) : rc;
+	return rc == 0 && r->moments ? add_moment(r, &shape, is_match) : rc;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -347,11 +354,9 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 	if (rc == 0 && !run->command_line)
 		rc = -ENOENT;
 	if (rc == 0)
-		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db,
-							 moments ? LAUNCHES(", l.id, measured_wait, s.device",
-									    " LEFT JOIN shape s ON s.id = l.shape")
-								 : LAUNCHES("", ""),
-							 -1, &r.launches, NULL));
+		rc =
+		    kc__errno(s->db, sqlite3_prepare_v2(s->db, moments ? LAUNCHES(", id, measured_wait") : LAUNCHES(""),
+							-1, &r.launches, NULL));
 	if (rc == 0)
 		rc = kc__errno(s->db,
 			       sqlite3_prepare_v2(s->db,
@@ -453,6 +458,7 @@ static int read_origin(sqlite3_stmt *row, void *arg)
 
 	out->pid = sqlite3_column_int64(row, 0);
 	out->stream = sqlite3_column_int64(row, 1);
+	out->device = sqlite3_column_int64(row, 2);
 	return 0;
 }
 
@@ -462,7 +468,8 @@ int kc_measured_origin(struct kc_store *s, int64_t id, struct kc_measured_origin
 
 	*out = (struct kc_measured_origin){.process = id >> KC_SEQUENCE_BITS, .sequence = id & KC_SEQUENCE_MASK};
 	return kc__select(s, &this,
-			  "SELECT p.pid, " KC__STREAM_NUMBER " FROM launch_row l LEFT JOIN stream s ON s.id = l.stream"
+			  "SELECT p.pid, " KC__STREAM_NUMBER
+			  ", s.device FROM launch_row l LEFT JOIN stream s ON s.id = l.stream"
 			  " LEFT JOIN process p ON p.id = l.id >> 40 WHERE l.id BETWEEN ?1 AND ?2",
 			  read_origin, out);
 }

@@ -105,6 +105,9 @@ int kc_measured_shape_number(struct kc_measured_names *names, const struct kc_me
 int kc_measured_kernel_on(struct kc_measured_names *names, uint32_t kernel, uint32_t process, uint32_t *out);
 /* A new kernel, which before had another number in its name. 0 or -ENOMEM. */
 int kc_measured_kernel_was(struct kc_measured_names *names, uint32_t kernel, unsigned long number, uint32_t *out);
+/* Once all runs are read: kernels that read the same, but for their mangled names, have these behind them. 0 or
+ * -ENOMEM. */
+int kc_measured_names_tell_apart(struct kc_measured_names *names);
 void kc_measured_names_free(struct kc_measured_names *names);
 
 /* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are
@@ -129,6 +132,7 @@ int kc_measured_launches(struct kc_store *s, int64_t run, uint64_t *launches);
 struct kc_measured_origin {
 	int64_t process, sequence; /* as in the view `launch` */
 	int64_t pid, stream;       /* stream: its number in the process; 0: not known */
+	int64_t device;            /* its row; 0: not known */
 };
 
 /* Whose launch the row `id` of kc_measured_moment is. 0 or -errno. */

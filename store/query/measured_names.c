@@ -1,5 +1,6 @@
 #include "measured.h"
 #include "kernel_form.h"
+#include "told_apart.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,6 +39,22 @@ void kc_measured_names_free(struct kc_measured_names *names)
 	kc_intern_free(&names->argument_ids);
 	kc_intern_free(&names->model_ids);
 	*names = (struct kc_measured_names){0};
+}
+
+int kc_measured_names_tell_apart(struct kc_measured_names *names)
+{
+	struct kc_measured_kernel *kernels = names->kernels.at;
+	struct kc_namesake *all = calloc(names->kernels.count + 1, sizeof(*all));
+	int rc;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->kernels.count; i++)
+		all[i] = (struct kc_namesake){
+		    &kernels[i].name, {strcmp(kernels[i].mangled, kernels[i].name) != 0 ? kernels[i].mangled : NULL}};
+	rc = kc_tell_apart(all, names->kernels.count);
+	free(all);
+	return rc;
 }
 
 /* 0: no memory. */

@@ -8,7 +8,8 @@
 /* Where the process used several. */
 #define GPU_PREFIX                                                                                                     \
 	"CASE WHEN (SELECT count(DISTINCT device) FROM stream WHERE process = s.process) > 1 THEN 'GPU ' ||"           \
-	" (SELECT min(ordinal) FROM process_device WHERE process = s.process AND device = s.device) || ', '"           \
+	" (SELECT min(" KC__GPU_NUMBER ") FROM process_device x WHERE x.process = s.process AND x.device = s.device)"  \
+	" || ', '"                                                                                                     \
 	" ELSE '' END || "
 /* Of a trace: contexts number their streams independently. */
 #define CONTEXT_SUFFIX                                                                                                 \
@@ -48,10 +49,13 @@ int kc_process_name(struct kc_store *s, int64_t process, int64_t *pid, char name
 }
 
 static const char gpu_name[] =
-    "WITH used AS (SELECT x.device AS id, min(x.ordinal) AS ordinal FROM process p JOIN process_device x"
-    " ON x.process = p.id WHERE p.run BETWEEN ?1 AND ?2 GROUP BY x.device)"
+    "WITH used AS (SELECT x.device AS id, min(" KC__GPU_NUMBER ") AS ordinal, min(p.host) AS host FROM process p"
+    " JOIN process_device x ON x.process = p.id WHERE p.run BETWEEN ?1 AND ?2 GROUP BY x.device)"
     " SELECT 'GPU ' || u.ordinal || CASE WHEN (SELECT count(*) FROM used WHERE ordinal = u.ordinal) = 1 THEN ''"
-    " WHEN d.place <> '' THEN ' of ' || d.place WHEN d.uuid GLOB '*[^0]*' THEN ' (GPU-' || substr(d.uuid, 1, 8) || ')'"
+    " WHEN d.place <> '' THEN ' of ' || d.place"
+    " WHEN u.host NOT NULL AND NOT EXISTS (SELECT 1 FROM used o WHERE o.ordinal = u.ordinal AND o.id <> u.id"
+    " AND o.host IS u.host) THEN ' of ' || u.host WHEN d.uuid GLOB '*[^0]*' THEN ' (GPU-' || substr(d.uuid, 1, 8) || "
+    "')'"
     " ELSE '' END FROM used u JOIN device d ON d.id = u.id WHERE u.id = ?3";
 
 int kc_gpu_name(struct kc_store *s, const struct kc_selection *selection, int64_t device, char name[KC_GPU_NAME_BYTES])

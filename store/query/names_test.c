@@ -1,6 +1,6 @@
 #include "names.h"
 #include "query.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <sqlite3.h>
 
@@ -16,11 +16,6 @@ static void put_process(struct kc_store *s, uint32_t pid, const char *run)
 	assert_int_equal(process, pid);
 }
 
-struct fixture {
-	char *directory;
-	struct kc_store *store;
-};
-
 /* The first run was given the second GPU alone (CUDA_VISIBLE_DEVICES=1), the second run both. */
 static int set_up(void **state)
 {
@@ -28,30 +23,17 @@ static int set_up(void **state)
 				      " (101, 'aaaaaaaa334455667788990011223344', 0, 'H100', 0),"
 				      " (102, 'bbbbbbbb334455667788990011223344', 0, 'H100', 0);"
 				      "INSERT INTO process_device VALUES(1, 0, 102), (2, 0, 101), (2, 1, 102)";
-	struct fixture *f = calloc(1, sizeof(*f));
-	char path[256];
+	struct scratch_store *f = make_scratch_store();
 
-	f->directory = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", f->directory);
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
 	put_process(f->store, 1, "run-a");
 	put_process(f->store, 2, "run-b");
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store), devices, NULL, NULL, NULL), SQLITE_OK);
+	do_sql(f->store, devices);
 	*state = f;
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	kc_store_close(f->store);
-	remove_scratch(f->directory);
-	free(f);
-	return 0;
-}
-
-static void check(const struct fixture *f, int64_t first_run, int64_t last_run, int64_t device, const char *wanted)
+static void check(const struct scratch_store *f, int64_t first_run, int64_t last_run, int64_t device,
+		  const char *wanted)
 {
 	const struct kc_selection runs = {first_run, last_run};
 	char name[KC_GPU_NAME_BYTES];
@@ -74,11 +56,66 @@ static void gpus_with_one_number_are_told_apart(void **state)
 	check(*state, 1, 2, SECOND_ID, "GPU 0 (GPU-bbbbbbbb)");
 }
 
+static void check_process(const struct scratch_store *f, const char *sql, const char *wanted)
+{
+	char name[KC_PROCESS_NAME_BYTES];
+	int64_t pid;
+
+	do_sql(f->store, sql);
+	assert_int_equal(kc_process_name(f->store, 1, &pid, name), 0);
+	assert_string_equal(name, wanted);
+}
+
+static void a_process_is_called_by_its_rank_and_of_several_hosts_by_its_own(void **state)
+{
+	check_process(*state, "SELECT 1", "pid 1");
+	check_process(*state, "UPDATE process SET host = 'node6', rank = 3", "rank 3 (pid 1)");
+	check_process(*state, "UPDATE process SET host = 'node7', run = 1 WHERE id = 2", "rank 3, node6 (pid 1)");
+	check_process(*state, "UPDATE process SET rank = NULL", "node6 (pid 1)");
+	check_process(*state, "UPDATE process SET source = 't.json', command_line = 'rank 9'", "rank 9 (pid 1)");
+}
+
+/* Of the second run, whose ordinals 0 and 1 are these. */
+static void a_gpu_has_the_number_of_cuda_visible_devices(void **state)
+{
+	static const struct {
+		const char *visible, *first, *second;
+	} cases[] = {
+	    {"6,2", "GPU 6", "GPU 2"},
+	    {"5", "GPU 5", "GPU 1"}, /* an ordinal that the list does not have */
+	    {"GPU-aaaaaaaa,1", "GPU 0", "GPU 1"},
+	    {"0,-1", "GPU 0", "GPU 1"},
+	    {"1,,0", "GPU 0", "GPU 1"},
+	    {"", "GPU 0", "GPU 1"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "UPDATE process SET visible_devices = '%s'", cases[i].visible);
+		do_sql(((struct scratch_store *)*state)->store, sql);
+		check(*state, 2, 2, FIRST_ID, cases[i].first);
+		check(*state, 2, 2, SECOND_ID, cases[i].second);
+	}
+}
+
+static void gpus_of_several_hosts_are_told_apart_by_them(void **state)
+{
+	do_sql(((struct scratch_store *)*state)->store,
+	       "UPDATE process SET host = 'node' || id; DELETE FROM process_device WHERE process = 2 AND ordinal = 1");
+	check(*state, 1, 2, FIRST_ID, "GPU 0 of node2");
+	check(*state, 1, 2, SECOND_ID, "GPU 0 of node1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(a_gpu_has_the_number_that_it_had_in_the_run, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(gpus_with_one_number_are_told_apart, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(a_gpu_has_the_number_that_it_had_in_the_run, set_up, remove_scratch_store),
+	    cmocka_unit_test_setup_teardown(gpus_with_one_number_are_told_apart, set_up, remove_scratch_store),
+	    cmocka_unit_test_setup_teardown(a_process_is_called_by_its_rank_and_of_several_hosts_by_its_own, set_up,
+					    remove_scratch_store),
+	    cmocka_unit_test_setup_teardown(a_gpu_has_the_number_of_cuda_visible_devices, set_up, remove_scratch_store),
+	    cmocka_unit_test_setup_teardown(gpus_of_several_hosts_are_told_apart_by_them, set_up, remove_scratch_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,8 +115,19 @@ enum kc_hint {
 /* The phrase for one bit: "few measurements", "new sizes", … */
 const char *kc_hint_text(uint32_t bit);
 
+/* Of the launches of a kernel whose work is known from its code, or from the operators that launched it: all zeros
+ * where it is of none. */
+struct kc_group_work {
+	uint64_t launches;
+	uint64_t by_operator; /* of these, known from operators */
+	double measured_ns;   /* of these launches, as all below */
+	double flop, bytes;   /* sums; bytes NAN: not known of all of them */
+	double limit_ns;      /* that the resource which each launch needs longest would take alone; NAN: likewise */
+	uint32_t limit;       /* enum kc_resource: the one that most of that time is of */
+};
+
 struct kc_group {
-	int64_t id; /* row of `kernel` or `stream`, or enum kc_model, or enum kc_case */
+	int64_t id; /* row of `kernel` or `stream`, or enum kc_model, kc_case or kc_kernel_class */
 	char *name; /* kernel: readable; stream: "default", "stream 3", with pid where there are several */
 	uint64_t launches;
 	uint64_t measured;
@@ -124,7 +135,9 @@ struct kc_group {
 	double mean_measured_ns;  /* NAN where nothing was measured */
 	double mean_predicted_ns; /* over matched launches; NAN where there are none */
 	struct kc_accuracy accuracy;
-	uint32_t hints; /* kernels only */
+	uint32_t hints;            /* kernels only */
+	uint32_t kernel_class;     /* kernels only: enum kc_kernel_class */
+	struct kc_group_work work; /* kernels only, once kc_query_work() was called */
 };
 
 /* Launches of graphs of so many kernels that were measured as one. */
@@ -154,14 +167,21 @@ struct kc_slowdown_error {
 struct kc_process_row {
 	int64_t id, run;
 	uint32_t pid;
+	char *name; /* "rank 3, node7 (pid 4102)": store/query/names.h */
 	char *command_line;
-	char *ended; /* "exit", "killed", "" while running or not known */
+	char *host, *container, *visible_devices, *job; /* "": not known */
+	int64_t rank, local_rank, world_size;           /* -1: not known */
+	char *gpus;                                     /* numbers of those that it used: "0, 1" */
+	char *ended;                                    /* "exit", "killed", "" while running or not known */
 	int64_t started_unix_ns;
 	int64_t duration_ns; /* 0: not known */
 	uint64_t launches;
 	int simulated;
 	char *measure;
 };
+
+/* Frees its texts. */
+void kc_process_row_clear(struct kc_process_row *row);
 
 struct kc_message_row {
 	int64_t process;
@@ -182,9 +202,12 @@ struct kc_report {
 	struct kc_accuracy overlapped; /* behind and overtaken */
 	struct kc_accuracy behind, overtaken;
 	struct kc_groups kernels, models, streams, cases;
+	struct kc_groups classes;                    /* of kernels: store/query/report/kernel_class.h */
+	struct kc_groups ranks, gpus;                /* processes, and the devices of streams */
 	uint64_t concurrency[KC_CASES][KC_OVERLAPS]; /* matched launches: predicted case, what was measured */
 	struct kc_slowdown_error slowdown;
 	double measured_ns; /* sum of all measured durations */
+	double work_ns;     /* of those whose work is known; NAN: it was not asked for, or there are too many */
 	struct kc_device_row *devices;
 	size_t device_count;
 	struct kc_process_row *processes;
@@ -207,6 +230,8 @@ int kc_query_report(struct kc_store *s, const struct kc_selection *selection, in
 int kc_query_report_matching(struct kc_store *s, const struct kc_selection *selection, struct kc_filter *filter,
 			     struct kc_report **out);
 void kc_report_free(struct kc_report *report);
+/* NULL: no device of the report has this id. */
+const struct kc_device_row *kc_report_device(const struct kc_report *report, int64_t id);
 
 /* All devices of the database, by id. Free them with free(). */
 int kc_query_devices(struct kc_store *s, struct kc_device_row **devices, size_t *count);

@@ -68,9 +68,17 @@ static uint64_t mark(const void *at, size_t bytes)
 	return kc_fnv(KC_FNV_OFFSET, at, bytes) | 1;
 }
 
-/* Marks of what a side launched. by_kernel: its numbered kernels, NULL for all others; met: of pairs. */
-static void mark_run(const struct kc_measured_names *names, const struct kc_measured_run *run,
-		     struct numbered **by_kernel, struct kc_intern *met)
+/* 1: it is met for the first time; 0: it was met before; -ENOMEM. */
+static int is_first(struct kc_intern *met, char kind, const void *at, size_t bytes)
+{
+	uint32_t count = met->count, number = kc_intern(met, kind, at, bytes);
+
+	return number ? number > count : -ENOMEM;
+}
+
+/* Marks of what a side launched. by_kernel: its numbered kernels, NULL for all others; met: of pairs. 0 or -ENOMEM. */
+static int mark_run(const struct kc_measured_names *names, const struct kc_measured_run *run,
+		    struct numbered **by_kernel, struct kc_intern *met)
 {
 	for (size_t i = 0; i < run->codes.count; i++) {
 		const struct kc_measured_code *code = (const struct kc_measured_code *)run->codes.at + i;
@@ -81,23 +89,27 @@ static void mark_run(const struct kc_measured_names *names, const struct kc_meas
 		const uint32_t launched[] = {
 		    shape->kernel,   shape->grid[0],  shape->grid[1],  shape->grid[2],
 		    shape->block[0], shape->block[1], shape->block[2], shape->dynamic_shared_bytes};
-		uint32_t count = met->count;
+		int of_code, of_sizes, of_launched;
 
 		if (!of)
 			continue;
-		if (code->hash && kc_intern(met, 'c', pieces, sizeof(pieces)) > count)
+		of_code = code->hash ? is_first(met, 'c', pieces, sizeof(pieces)) : 0;
+		of_sizes = is_first(met, 'r', sizes, sizeof(sizes));
+		of_launched = is_first(met, 's', launched, sizeof(launched));
+		if (of_code < 0 || of_sizes < 0 || of_launched < 0)
+			return -ENOMEM;
+		if (of_code)
 			of->marks[BY_CODE] += mark(pieces + 1, sizeof(*pieces));
-		count = met->count;
-		if (kc_intern(met, 'r', sizes, sizeof(sizes)) > count)
+		if (of_sizes)
 			of->marks[BY_REGISTERS] += mark(sizes + 1, sizeof(sizes) - sizeof(*sizes));
-		count = met->count;
-		if (kc_intern(met, 's', launched, sizeof(launched)) > count) {
+		if (of_launched) {
 			uint64_t of_shape = mark(launched + 1, sizeof(launched) - sizeof(*launched));
 
 			of->marks[BY_REGISTERS] += of_shape;
 			of->marks[BY_SHAPES] += of_shape;
 		}
 	}
+	return 0;
 }
 
 static int mark_side(struct matching *m, int side, const struct kc_measured_run *runs, size_t count)
@@ -111,7 +123,7 @@ static int mark_side(struct matching *m, int side, const struct kc_measured_run 
 		if (numbered[i].side == side)
 			by_kernel[numbered[i].kernel] = numbered + i;
 	for (size_t r = 0; rc == 0 && r < count; r++)
-		mark_run(m->names, runs + r, by_kernel, &met);
+		rc = mark_run(m->names, runs + r, by_kernel, &met);
 	kc_intern_free(&met);
 	free(by_kernel);
 	return rc;

@@ -1,6 +1,7 @@
 /* Kernels whose numbers in their names moved. */
 #include "renumbered.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,22 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static int calls_left = -1; /* of kc_intern(), before those that find no memory; -1: all find some */
+static int refused;         /* how many found none */
+
+uint32_t __real_kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes);
+uint32_t __wrap_kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes);
+
+uint32_t __wrap_kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes)
+{
+	if (calls_left == 0) {
+		refused++;
+		return 0;
+	}
+	calls_left -= calls_left > 0;
+	return __real_kc_intern(intern, kind, at, bytes);
+}
 
 struct made {
 	struct kc_measured_names names;
@@ -133,6 +150,30 @@ static void names_tell_where_nothing_else_does(void **state)
 	done(&m);
 }
 
+/* Wherever memory ends: three marks for each of the four kernels, and the pairs' new names. */
+static void no_memory_is_an_error(void **state)
+{
+	int calls = 0, rc;
+
+	(void)state;
+	do {
+		struct made m = {0};
+
+		launch(&m, 0, "triton_poi_fused_add_3", 77, 10, 8);
+		launch(&m, 0, "triton_poi_fused_add_4", 88, 10, 8);
+		launch(&m, 1, "triton_poi_fused_add_3", 88, 10, 8);
+		launch(&m, 1, "triton_poi_fused_add_4", 77, 10, 8);
+		calls_left = calls;
+		refused = 0;
+		rc = kc_measured_renumber(&m.names, m.runs, 1, m.runs + 1);
+		calls_left = -1;
+		assert_int_equal(rc, refused ? -ENOMEM : 0);
+		calls++;
+		done(&m);
+	} while (rc);
+	assert_true(calls > 3 * 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +181,7 @@ int main(void)
 	    cmocka_unit_test(shapes_tell_where_code_is_not_known),
 	    cmocka_unit_test(alike_ones_go_in_their_order),
 	    cmocka_unit_test(names_tell_where_nothing_else_does),
+	    cmocka_unit_test(no_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

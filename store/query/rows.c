@@ -2,6 +2,8 @@
 #include "query.h"
 #include "store/database/internal.h"
 
+#include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,4 +51,22 @@ void *kc__list_add(struct kc__list *list, size_t size)
 	entry = (char *)list->at + list->count++ * size;
 	memset(entry, 0, size);
 	return entry;
+}
+
+int kc__column_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
+{
+	uint64_t bytes[KC_WORK_NUMBERS] = {0};
+	double numbers[KC_WORK_NUMBERS];
+	const void *blob = sqlite3_column_blob(row, i);
+	int size = sqlite3_column_bytes(row, i);
+
+	/* A later version may count more; it puts these first. */
+	if (!blob || size < (int)(KC_WORK_NUMBERS_MIN * sizeof(*bytes)) ||
+	    size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) || size % (int)sizeof(*bytes))
+		return -EINVAL;
+	memcpy(bytes, blob, (size_t)size < sizeof(bytes) ? (size_t)size : sizeof(bytes));
+	for (size_t k = 0; k < KC_WORK_NUMBERS; k++)
+		bytes[k] = le64toh(bytes[k]);
+	memcpy(numbers, bytes, sizeof(numbers));
+	return kc_work_counts(numbers, KC_WORK_NUMBERS, counts);
 }

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
+struct kc_counts;
 struct kc_device_row;
 struct kc_selection;
 struct kc_store;
@@ -25,6 +26,8 @@ int kc__select(struct kc_store *s, const struct kc_selection *selection, const c
 	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg);
 /* A copy of the text in column i, "" for SQL's NULL; NULL: no memory. */
 char *kc__column_text(sqlite3_stmt *row, int i);
+/* Of the table `work`. 0; -EINVAL: the column does not hold counts. */
+int kc__column_counts(sqlite3_stmt *row, int i, struct kc_counts *counts);
 
 /* query.c: the devices of these runs; selection NULL: all devices. *devices is to be freed. 0 or -errno. */
 int kc__query_devices_of(struct kc_store *s, const struct kc_selection *selection, struct kc_device_row **devices,

@@ -76,10 +76,10 @@ struct kc__replay_shape {
 	int first_alone; /* of what it was given something matters, so only the first launch is known to be the same */
 	struct kc__replay_shape *next_early;
 	const struct kc__op *first; /* the launch made before the formula was ready */
-	int64_t early_ns;           /* how long it took, alone, until that has been learned */
+	struct kc_engine_early early;
 	/* Of launched: */
-	struct kc_engine_shape *whatever_given; /* of all GPUs of the model */
-	void *observed;                         /* the observer's own */
+	_Atomic uint32_t *shape_measured; /* of all GPUs of the model */
+	void *observed;                   /* the observer's own */
 };
 
 struct kc__replay_knowledge;

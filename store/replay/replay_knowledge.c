@@ -208,6 +208,7 @@ void kc__knowledge_recall(struct kc__replay_knowledge *knowledge, const struct k
 {
 	knowledge->from = *from;
 	kc_past_recall_cells(from, knowledge->cells);
+	kc_cells_take_over(knowledge->cells);
 }
 
 struct kc_engine *kc__knowledge_engine(struct kc__replay_knowledge *knowledge)
@@ -346,24 +347,27 @@ struct kc__replay_device *kc__knowledge_device(struct kc__replay_knowledge *know
 
 enum { MANGLED, CODE_HASH, REGISTERS, STATIC_SHARED, LOCAL, MAX_THREADS }; /* columns */
 
-static void read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_kernel *code, sqlite3_stmt *row)
+/* row NULL: the database has none. 0 or -ENOMEM. */
+static int read_code(struct kc__replay_knowledge *knowledge, struct kc__replay_kernel *code, sqlite3_stmt *row)
 {
-	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
+	const char *mangled = row ? (const char *)sqlite3_column_text(row, MANGLED) : NULL;
 
+	code->missing = !row;
+	code->identity.mangled = strdup(mangled ? mangled : "");
+	if (!code->identity.mangled || take(knowledge, strlen(code->identity.mangled)))
+		return fail(knowledge, -ENOMEM);
+	if (!row)
+		return 0;
 	code->resources = (struct kc_resources){
 	    .registers = (uint32_t)sqlite3_column_int64(row, REGISTERS),
 	    .static_shared_bytes = (uint32_t)sqlite3_column_int64(row, STATIC_SHARED),
 	    .local_bytes = (uint32_t)sqlite3_column_int64(row, LOCAL),
 	    .max_threads_per_block = (uint32_t)sqlite3_column_int64(row, MAX_THREADS),
 	};
-	code->identity = (struct kc_code_identity){
-	    .mangled = strdup(mangled ? mangled : ""),
-	    .code_hash = (uint64_t)sqlite3_column_int64(row, CODE_HASH),
-	    .registers = code->resources.registers,
-	    .static_shared_bytes = code->resources.static_shared_bytes,
-	};
-	if (!code->identity.mangled || take(knowledge, strlen(code->identity.mangled)))
-		fail(knowledge, -ENOMEM);
+	code->identity.code_hash = (uint64_t)sqlite3_column_int64(row, CODE_HASH);
+	code->identity.registers = code->resources.registers;
+	code->identity.static_shared_bytes = code->resources.static_shared_bytes;
+	return 0;
 }
 
 static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge, int64_t kernel,
@@ -375,18 +379,15 @@ static struct kc__replay_kernel *code_of(struct kc__replay_knowledge *knowledge,
 	sqlite3_stmt *found;
 
 	if (!code || !is_new)
-		return code;
-	code->device = device;
+		return code && code->device ? code : NULL;
 	found = ask(knowledge, &knowledge->kernel_row,
 		    "SELECT mangled, code_hash, registers, static_shared_bytes, local_bytes, max_threads_per_block, id"
 		    " FROM kernel WHERE id >= ?1 ORDER BY id",
 		    kernel);
-	code->missing = !found;
-	if (found)
-		read_code(knowledge, code, found);
-	kc_engine_kernel_init(&code->engine, &device->engine, code->identity.mangled ? code->identity.mangled : "");
-	if (code->identity.mangled)
-		kc_past_recall_kernel(&knowledge->from, &code->identity, device->name, &code->engine);
+	if (read_code(knowledge, code, found))
+		return NULL;
+	code->device = device;
+	kc_past_make_kernel(&knowledge->from, &code->identity, device->name, &device->engine, &code->engine);
 	return code;
 }
 
@@ -413,9 +414,7 @@ static struct kc_engine_key *key_of(struct kc__replay_knowledge *knowledge, cons
 	if (found && is_new) {
 		const struct kc_past_query query = query_of(shape, dims, NULL);
 
-		kc_engine_key_init(found, &shape->code->engine);
-		if (shape->code->identity.mangled)
-			kc_past_recall_key(&knowledge->from, &query, found);
+		kc_past_make_key(&knowledge->from, &query, &shape->code->engine, found);
 	}
 	return found;
 }
@@ -425,8 +424,6 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 {
 	char gpu[2 * sizeof(shape->on->name)];
 
-	if (!shape->code->identity.mangled)
-		return;
 	if (shape->device == shape->on->row)
 		snprintf(gpu, sizeof(gpu), "%s", shape->on->name);
 	else
@@ -441,7 +438,7 @@ static void name_shape(struct kc__replay_shape *shape, const struct kc_shape *di
 static int init_variant(struct kc__replay_shape *shape, struct kc_engine_key *key, const struct kc_shape *dims,
 			uint32_t blocks_per_sm)
 {
-	struct kc_engine_shape *measured = shape->launched->whatever_given;
+	_Atomic uint32_t *measured = shape->launched->shape_measured;
 	struct kc_resources resources = shape->code->resources;
 	struct kc_shape clamped = *dims;
 	int rc = kc_engine_variant_init(&shape->engine, key, measured, &resources, dims, blocks_per_sm);
@@ -452,20 +449,13 @@ static int init_variant(struct kc__replay_shape *shape, struct kc_engine_key *ke
 	return kc_engine_variant_init(&shape->engine, key, measured, &resources, &clamped, 0);
 }
 
-/* What is learned of the numbers among the arguments of a kernel's launches has memory of its own. */
-static void note_arguments(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
-			   const char *arguments)
+static void *memory(size_t bytes, void *knowledge)
 {
-	size_t bytes = kc_engine_variant_given(&shape->engine, arguments);
+	void *zeros = take(knowledge, bytes) ? NULL : calloc(1, bytes);
 
-	if (!bytes)
-		return;
-	shape->code->engine.by_arguments = take(knowledge, bytes) ? NULL : calloc(1, bytes);
-	if (!shape->code->engine.by_arguments)
+	if (!zeros)
 		fail(knowledge, -ENOMEM);
-	else if (shape->code->identity.mangled)
-		kc_past_recall_arguments(&knowledge->from, &shape->code->identity, shape->on->name,
-					 shape->code->engine.by_arguments);
+	return zeros;
 }
 
 static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay_shape *shape,
@@ -488,16 +478,12 @@ static void fill_shape(struct kc__replay_knowledge *knowledge, struct kc__replay
 	shape->unpredictable = init_variant(shape, key, dims, blocks_per_sm) ? KC_DOES_NOT_FIT : KC_PREDICTED;
 	if (counts && shape->unpredictable == KC_PREDICTED)
 		kc_engine_variant_count(&shape->engine, counts);
-	if (shape->unpredictable == KC_PREDICTED)
-		note_arguments(knowledge, shape, arguments);
 	kc_engine_variant_name(&shape->engine, shape->engine.name);
-	if ((!knowledge->from.past && !knowledge->from.knowledge) || !shape->code->identity.mangled)
-		return;
 	query = query_of(shape, dims, arguments);
 	if (shape->launched == shape)
-		kc_past_recall_shape(&knowledge->from, &query, shape->whatever_given);
+		kc_past_recall_shape(&knowledge->from, &query, shape->shape_measured);
 	if (shape->unpredictable == KC_PREDICTED)
-		kc_past_recall_variant(&knowledge->from, &query, &shape->engine);
+		kc_past_make_variant(&knowledge->from, &query, memory, knowledge, &shape->engine);
 }
 
 struct shape_name {
@@ -545,10 +531,10 @@ static struct kc__replay_shape *read_shape(struct kc__replay_knowledge *knowledg
 		return NULL;
 	name.row[1] = on->row;
 	name.arguments = 0;
-	shape->whatever_given = shape->launched != shape ? shape->launched->whatever_given
+	shape->shape_measured = shape->launched != shape ? shape->launched->shape_measured
 							 : named(knowledge, 'w', &name, sizeof(name),
-								 sizeof(*shape->whatever_given), &is_new);
-	if (!shape->whatever_given)
+								 sizeof(*shape->shape_measured), &is_new);
+	if (!shape->shape_measured)
 		return NULL;
 	fill_shape(knowledge, shape, &dims, arguments, counts, blocks_per_sm);
 	return shape;

@@ -144,15 +144,6 @@ static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
-static uint8_t transfer_kind(const char *name)
-{
-	for (uint32_t kind = KC_COPY_HTOD; name && kind <= KC_MEMSET; kind++) {
-		if (!strcmp(name, kc_transfer_kind_name(kind)))
-			return (uint8_t)kind;
-	}
-	return KC_COPY_OTHER;
-}
-
 static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__op *op = add_op(ops, KC__OP_TRANSFER);
@@ -165,7 +156,7 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	if (sqlite3_column_type(row, 5) != SQLITE_NULL)
 		set_measured(op, kc__time_at(row, 4), kc__time_at(row, 5) - kc__time_at(row, 4));
 	op->bytes = (uint64_t)sqlite3_column_int64(row, 6);
-	op->transfer_kind = transfer_kind((const char *)sqlite3_column_text(row, 7));
+	op->transfer_kind = (uint8_t)kc_transfer_kind_of((const char *)sqlite3_column_text(row, 7));
 	op->device = sqlite3_column_int64(row, 8);
 	if (sqlite3_column_int(row, 9)) /* it failed */
 		op->unmeasured = KC_CALL_FAILED;
@@ -220,7 +211,8 @@ static const char *const texts[KC__LOADS] = {
     [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
     [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns, e.device FROM engine_event e"
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",
-    [KC__LOAD_PAST] = "SELECT (SELECT id FROM process WHERE id = past.source), checksum FROM past WHERE process = ?1",
+    [KC__LOAD_PAST] =
+	"SELECT (SELECT id FROM process WHERE id = past.source), checksum, prior FROM past WHERE process = ?1",
     /* The ns of a wait are a time on the process's clock, those of an occupation are a duration. */
     [KC__LOAD_STREAM_CALLS] = "SELECT id, kind, stream, device, time_ns, ns, known_events, measured_start_ns,"
 			      " measured_end_ns, measured_event FROM stream_call"

@@ -1,28 +1,11 @@
 /* What a replay is told of a recorded run, and of a database that somebody has changed. */
 #include "replay_load.h"
 
-#include "store/database/test_rows.h"
+#include "store/database/testing/database_testing.h"
 
 #include <math.h>
 
-static char *scratch, path[300];
-
-static int set_up(void **state)
-{
-	(void)state;
-	scratch = make_scratch();
-	snprintf(path, sizeof(path), "%s/k.db", scratch);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remove_scratch(scratch);
-	return 0;
-}
-
-static struct kc_work_entry work_of(uint32_t arguments, double fma)
+static struct kc_work_entry work_with(uint32_t arguments, double fma)
 {
 	struct kc_work_entry work = {
 	    .kernel = 3, .grid = {64, 1, 1}, .block = {256, 1, 1}, .arguments = arguments, .count = KC_WORK_NUMBERS};
@@ -36,8 +19,8 @@ static void put_order(struct kc_store *s, uint64_t *index)
 {
 	struct kc_event_entry events[] = {{.number = 6, .kind = KC_EVENT_SIZE, .kernel = 3, .time_ns = BASE_NS + 70},
 					  {.number = 2, .kind = KC_EVENT_CALIBRATION}};
-	struct kc_past_entry began_with = {.source = 9, .checksum = UINT64_MAX - 5};
-	struct kc_work_entry works[] = {work_of(2, 0.1), work_of(0, 3)};
+	struct kc_past_entry began_with = {.source = 9, .checksum = UINT64_MAX - 5, .prior = UINT64_MAX - 6};
+	struct kc_work_entry works[] = {work_with(2, 0.1), work_with(0, 3)};
 
 	put_entry(s, index, KC_KIND_PAST, &began_with, sizeof(began_with));
 	for (int i = 0; i < 2; i++) {
@@ -79,9 +62,9 @@ static void make_database(const char *changes)
 					     .order = {7, 1, 0}};
 	assert_int_equal(kc_store_slot(s, &copy), 0);
 	assert_int_equal(kc_store_commit(s), 0);
-	assert_int_equal(sqlite3_exec(kc_store_db(s), sources, NULL, NULL, NULL), SQLITE_OK);
+	do_sql(s, sources);
 	if (changes)
-		assert_int_equal(sqlite3_exec(kc_store_db(s), changes, NULL, NULL, NULL), SQLITE_OK);
+		do_sql(s, changes);
 	kc_store_close(s);
 }
 
@@ -153,6 +136,7 @@ static void the_recorded_order_comes_back(void **state)
 	assert_int_equal(l.had_past, 1);
 	assert_int_equal(l.began_with.source, 9);
 	assert_true(l.began_with.checksum == UINT64_MAX - 5);
+	assert_true(l.began_with.prior == UINT64_MAX - 6);
 	unload(&l);
 }
 

@@ -1,7 +1,7 @@
 /* What is read of a process beside its operations. */
 #include "replay_load.h"
+#include "store/query/rows.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,32 +92,16 @@ int kc__began_with_load(struct kc__loader *loader, int64_t process, struct kc_pa
 		return kc__errno(db, sqlite3_errcode(db));
 	sqlite3_bind_int64(row, 1, process);
 	rc = sqlite3_step(row);
-	*found = rc == SQLITE_ROW;
-	if (*found && sqlite3_column_int64(row, 0) > 0) {
+	if (rc == SQLITE_ROW) {
 		began_with->source = sqlite3_column_int64(row, 0);
 		began_with->checksum = (uint64_t)sqlite3_column_int64(row, 1);
+		began_with->prior = (uint64_t)sqlite3_column_int64(row, 2);
 	}
+	if (began_with->source <= 0)
+		began_with->source = 0;
+	*found = rc == SQLITE_ROW && (began_with->source || began_with->checksum || !began_with->prior);
 	sqlite3_reset(row);
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(db, rc);
-}
-
-/* 0; -EINVAL: the column does not hold counts. */
-static int read_counts(sqlite3_stmt *row, int i, struct kc_counts *counts)
-{
-	uint64_t bytes[KC_WORK_NUMBERS] = {0};
-	double numbers[KC_WORK_NUMBERS];
-	const void *blob = sqlite3_column_blob(row, i);
-	int size = sqlite3_column_bytes(row, i);
-
-	/* A later version may count more; it puts these first. */
-	if (!blob || size < (int)(KC_WORK_NUMBERS_MIN * sizeof(*bytes)) ||
-	    size > (int)(KC_WORK_NUMBERS_MAX * sizeof(*bytes)) || size % (int)sizeof(*bytes))
-		return -EINVAL;
-	memcpy(bytes, blob, (size_t)size < sizeof(bytes) ? (size_t)size : sizeof(bytes));
-	for (size_t k = 0; k < KC_WORK_NUMBERS; k++)
-		bytes[k] = le64toh(bytes[k]);
-	memcpy(numbers, bytes, sizeof(numbers));
-	return kc_work_counts(numbers, KC_WORK_NUMBERS, counts);
 }
 
 static int add_counted(sqlite3_stmt *row, void *into)
@@ -127,7 +111,7 @@ static int add_counted(sqlite3_stmt *row, void *into)
 
 	if (rc)
 		return rc;
-	if (read_counts(row, 2, &work->at[work->count].counts)) {
+	if (kc__column_counts(row, 2, &work->at[work->count].counts)) {
 		work->refused++;
 		return 0;
 	}

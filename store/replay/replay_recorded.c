@@ -167,27 +167,6 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 	*recorded = (struct kc__recorded){0};
 }
 
-/* The library's message (shim/tables/recall.c) has it after the first colon, in hexadecimal. */
-int kc__recorded_prior(struct kc_store *s, int64_t process, uint64_t *checksum)
-{
-	sqlite3_stmt *row = NULL;
-	const char *text;
-	int rc = sqlite3_prepare_v2(s->db, "SELECT text FROM message WHERE process = ?1 AND code = 'PRIOR' LIMIT 1", -1,
-				    &row, NULL);
-
-	*checksum = 0;
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(row, 1, process);
-		rc = sqlite3_step(row);
-	}
-	text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : NULL;
-	text = text ? strstr(text, ": ") : NULL;
-	if (text)
-		*checksum = strtoull(text + strlen(": "), NULL, 16);
-	sqlite3_finalize(row);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : kc__errno(s->db, rc);
-}
-
 /* The next event, if it is among the first `known` ones; else NULL. */
 static const struct kc__due_event *next_due(struct kc__recorded *recorded, uint64_t known)
 {
@@ -222,24 +201,19 @@ static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *k
 		shape->first_alone = given != NULL;
 		if (!shape->successor)
 			return kc__knowledge_error(r->knowledge) ? kc__knowledge_error(r->knowledge) : -ENOMEM;
-		if (!shape->successor->engine.learned.level.lambda.count)
+		if (shape->unpredictable == KC_PREDICTED && shape->successor->unpredictable == KC_PREDICTED)
 			kc_engine_succeed(&shape->successor->engine, &shape->engine);
 	}
 	return 0;
 }
 
-/* The first launch of the shape was measured alone. With the formula its work is known, so it teaches a size. */
 static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *shape)
 {
 	const struct kc__counted_launch *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
-	struct kc_work work = shape->engine.work;
-	struct kc_curve_point size;
 
-	if (!counted || !shape->code->formula || shape->early_ns <= 0 ||
-	    kc_work_count(&work, &shape->on->info, &counted->counts, &size))
-		return;
-	kc_engine_learn_size(kc__knowledge_engine(r->knowledge), shape->engine.key, &work, &size, shape->early_ns);
-	shape->early_ns = 0;
+	if (counted && shape->code->formula && shape->unpredictable == KC_PREDICTED &&
+	    kc_engine_early_count(&shape->early, &shape->engine, &counted->counts))
+		kc_engine_early_teach(kc__knowledge_engine(r->knowledge), &shape->engine, &shape->early);
 }
 
 /* Events, and the operations between them */
@@ -252,7 +226,7 @@ static void decided_event(struct kc__replay_state *r, struct kc__op *op)
 		return;
 	op->met = op->overlap;
 	if (op->met == KC_OVERLAP_NONE && op->of->first == op) {
-		op->of->early_ns = op->end_ns - op->start_ns;
+		op->of->early.measured_ns = op->end_ns - op->start_ns;
 		learn_early(r, op->of);
 	}
 	if (op->at)

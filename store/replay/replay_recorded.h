@@ -26,7 +26,4 @@ void kc__recorded_leave(struct kc__recorded *recorded, struct kc__replay_state *
 /* 0 or -errno. */
 int kc__recorded_replay(struct kc__recorded *recorded, struct kc__replay_state *state);
 
-/* *checksum: of the file of knowledge that the process began with; 0: with none. 0 or -errno. */
-int kc__recorded_prior(struct kc_store *s, int64_t process, uint64_t *checksum);
-
 #endif

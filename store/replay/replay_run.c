@@ -144,10 +144,10 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 		return is_match;
 	if (op->at && shape->on && shape->on->assumed && !shape->on->impossible)
 		(shape->on->foreign ? count_foreign : count_assumed)(run->out, shape->on);
-	if (!l.unpredictable) {
+	if (!l.unpredictable)
 		note_prediction(&l, prediction);
+	if (!l.unpredictable && !run->options->launches_alone)
 		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);
-	}
 	run->out->as_recorded += run->state->as_recorded != 0;
 	run->out->chosen += run->state->chosen != 0;
 	run->out->incomplete += run->state->incomplete != 0;
@@ -156,7 +156,9 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 	if (run->prior && !run->out->prior_missing)
 		run->out->prior_missing = run->prior;
 	count(run->out, &l);
-	rc = kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
+	rc = run->options->launches_alone
+		 ? 0
+		 : kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
 	if (rc == 0 && is_match && run->options->launch)
 		rc = run->options->launch(&l, run->options->arg);
 	return rc;
@@ -164,7 +166,10 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 
 static int measured(void *arg, struct kc__replay_shape *launched, int64_t ns)
 {
-	(void)arg;
+	const struct replay_run *run = arg;
+
+	if (run->options->launches_alone)
+		return 0;
 	return kc__yardstick_add((struct kc__yardstick **)&launched->observed, ns);
 }
 
@@ -272,13 +277,14 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 static int begins_as_recorded(struct replay_run *run, int64_t process)
 {
 	const struct kc_knowledge *given = run->options->knowledge;
-	uint64_t recorded, here = given ? given->head->checksum : 0;
-	int rc = kc__recorded_prior(run->state->loader.store, process, &recorded);
+	uint64_t here = given ? given->head->checksum : 0;
+	struct kc_past_entry began_with;
+	int found, rc = kc__began_with_load(&run->state->loader, process, &began_with, &found);
 
 	if (rc)
 		return rc;
-	run->prior = recorded != here ? recorded : 0;
-	return !given || recorded == here;
+	run->prior = began_with.prior != here ? began_with.prior : 0;
+	return !given || began_with.prior == here;
 }
 
 static int replay_process(sqlite3_stmt *row, void *arg)

@@ -49,8 +49,9 @@ struct kc_replay_options {
 	struct kc_filter
 	    *filter; /* launches that do not match are not in the figures; NULL: all match. Those of 0 ns never are */
 	int fresh;   /* no process knows what another one taught */
-	int imported_only; /* recorded processes are left out: they have predictions of their own */
-	int as_recorded;   /* processes that recorded their events are replayed by them, and delay does not apply */
+	int launches_alone; /* of the result, only counts of launches are wanted: no figures */
+	int imported_only;  /* recorded processes are left out: they have predictions of their own */
+	int as_recorded;    /* processes that recorded their events are replayed by them, and delay does not apply */
 	struct kc_replay_delay delay;
 	/* Every process begins with it, where earlier ones taught nothing; NULL: with nothing. Processes that recorded
 	 * to have begun with another file, or with none, are replayed by delay. */

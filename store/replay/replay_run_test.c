@@ -1,18 +1,15 @@
 #include "replay_run.h"
 
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <math.h>
 
 static struct kc_store *begin(char *folder, uint64_t *index)
 {
 	struct kc_journal_header header = make_header(1, "a");
-	struct kc_store *s;
-	char path[300];
+	struct kc_store *s = open_scratch(folder);
 	int64_t process;
 
-	snprintf(path, sizeof(path), "%s/k.db", folder);
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	assert_int_equal(kc_store_process(s, &header, &process), 0);
 	assert_int_equal(kc_store_begin(s), 0);
 	put_device_and_streams(s, index, 0);

@@ -1,24 +1,14 @@
 #include "sweep.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 
-static struct kc_store *open_store(const char *folder)
-{
-	struct kc_store *s = NULL;
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/k.db", folder);
-	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
-	return s;
-}
-
 static void nothing_is_stored_at_first(void **state)
 {
 	char *folder = make_scratch();
-	struct kc_store *s = open_store(folder);
+	struct kc_store *s = open_scratch(folder);
 	struct kc_stored_basis basis;
 	struct kc_sweeps *sweeps;
 
@@ -47,7 +37,7 @@ static void what_is_stored_is_read_again(void **state)
 	struct kc_sweeps sweeps = {kernels, points, 2, 3, 1}, *read;
 	struct kc_stored_basis basis = {.threads = {64, 128}, .k = 1, .rows = 5, .kernels = 2, .error = NAN}, again;
 	double rows[4] = {1, 0, 0, 2};
-	struct kc_store *s = open_store(folder);
+	struct kc_store *s = open_scratch(folder);
 
 	(void)state;
 	assert_int_equal(kc_basis_train(&basis.basis, rows, 2, 2), 0);
@@ -89,7 +79,7 @@ static void a_damaged_basis_is_refused(void **state)
 	struct kc_sweeps none = {0};
 	struct kc_stored_basis basis = {.threads = {64, 128}, .k = 1, .rows = 5, .kernels = 2, .error = NAN};
 	double rows[4] = {1, 0, 0, 2};
-	struct kc_store *s = open_store(folder);
+	struct kc_store *s = open_scratch(folder);
 
 	(void)state;
 	assert_int_equal(kc_basis_train(&basis.basis, rows, 2, 2), 0);
@@ -98,7 +88,7 @@ static void a_damaged_basis_is_refused(void **state)
 
 		assert_int_equal(kc_sweeps_store(s, &none, &basis), 0);
 		assert_int_equal(kc_stored_basis_read(s, &read), 0);
-		assert_int_equal(sqlite3_exec(kc_store_db(s), damages[i], NULL, NULL, NULL), SQLITE_OK);
+		do_sql(s, damages[i]);
 		assert_int_equal(kc_stored_basis_read(s, &read), -EBADMSG);
 	}
 	kc_store_close(s);

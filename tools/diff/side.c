@@ -40,7 +40,7 @@ int kc_side_select(struct kc_side *side, const char *which)
 	}
 	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
 	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", side->path, why);
+		kc_error("%s: %s", kc_database_shown(side->path), why);
 	else if (rc < 0)
 		kc_database_unreadable(side->path, rc);
 	if (rc < 0)
@@ -106,8 +106,12 @@ static uint64_t measured_of(const struct kc_measured_run *run, int matching)
 static int read_run(struct kc_side *side, int moments, struct kc_measured_names *names)
 {
 	struct kc_measured_run *run = side->runs + side->read;
-	int rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter, run);
+	struct kc_database_reading reading;
+	int rc;
 
+	kc_database_reading_begin(&reading, side->store, side->path, "read");
+	rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter, run);
+	kc_database_reading_end(&reading);
 	if (rc < 0) {
 		kc_database_unreadable(side->path, rc);
 		return KC_EXIT_FAILED;
@@ -115,7 +119,8 @@ static int read_run(struct kc_side *side, int moments, struct kc_measured_names 
 	side->read++;
 	if (side->filter || measured_of(run, 0))
 		return KC_EXIT_OK;
-	kc_error("%s: run %lld has no measured launch, so it cannot be compared", side->path, (long long)run->id);
+	kc_error("%s: run %lld has no measured launch, so it cannot be compared", kc_database_shown(side->path),
+		 (long long)run->id);
 	return KC_EXIT_FAILED;
 }
 

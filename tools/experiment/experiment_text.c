@@ -58,27 +58,6 @@ static void print_figures(const struct kc_shown *shown)
 		printf("  Figure: %s, %s\n", kc_database_shown(shown->figures[0]), strrchr(shown->figures[1], '/') + 1);
 }
 
-/* Prints lines of whole words, indented by two blanks. */
-static void print_wrapped(const char *text)
-{
-	unsigned width = kc_page_width(), used = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		char word[256];
-
-		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		if (used && used + 1 + kc_text_width(word) > width) {
-			putchar('\n');
-			used = 0;
-		}
-		printf("%s%s", used ? " " : "  ", word);
-		used += (used ? 1 : 2) + (unsigned)kc_text_width(word);
-		text += length + strspn(text + length, " ");
-	}
-	putchar('\n');
-}
-
 int kc_shown_text(const struct kc_shown *shown)
 {
 	const struct kc_observations *evidence = shown->evidence;
@@ -86,7 +65,7 @@ int kc_shown_text(const struct kc_shown *shown)
 	if (evidence->simulated)
 		puts("SIMULATED: these times come from a stand-in device, not from a GPU.");
 	printf("%s: %s\n", shown->experiment->name, shown->experiment->title);
-	print_wrapped(shown->experiment->paper);
+	kc_print_wrapped(shown->experiment->paper, 2);
 	printf("  on %s; %u of %u steps measured, in %s\n",
 	       evidence->step_count ? evidence->device.name : "no device yet", evidence->step_count, evidence->planned,
 	       kc_database_shown(shown->database));
@@ -95,7 +74,7 @@ int kc_shown_text(const struct kc_shown *shown)
 		return KC_EXIT_FAILED;
 	}
 	if (*shown->finding->note)
-		print_wrapped(shown->finding->note);
+		kc_print_wrapped(shown->finding->note, 2);
 	print_checks(evidence);
 	print_figures(shown);
 	putchar('\n');

@@ -104,7 +104,7 @@ static json_t *assumed_json(uint32_t assumed)
 {
 	json_t *out = json_array();
 
-	if (assumed & KC_ASSUMED_TRIPS)
+	if (assumed & (KC_ASSUMED_UNTOLD_TRIPS | KC_ASSUMED_LENGTH | KC_ASSUMED_TRIPS))
 		json_array_append_new(out, json_string("trips"));
 	if (assumed & KC_ASSUMED_BRANCH)
 		json_array_append_new(out, json_string("branch"));
@@ -137,6 +137,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "conversions_of_64_bits", kc_json_real(counts->wide_conversions));
 	json_object_set_new(out, "lines", kc_json_real(counts->lines));
 	json_object_set_new(out, "local_scattered", kc_json_real(counts->scattered_local));
+	json_object_set_new(out, "constant_requests", kc_json_real(counts->constant_requests));
 	json_object_set_new(out, "chain_cycles", kc_json_real(counts->chain_cycles));
 	json_object_set_new(out, "chain_loads", kc_json_real(counts->chain_far));
 	json_object_set_new(out, "chain_near_loads", kc_json_real(counts->chain_near));

@@ -17,13 +17,14 @@ static const struct kc_example examples[] = {
 	.command = "report",
 	.commands = "  kerncast report trace.db\n"
 		    "  kerncast report --html report.html trace.db\n",
-	.output = "…\n"
-		  "Kernels by time: 594 ms in 8,868 launches\n"
-		  "  kernel                                         time   share  launches     mean\n"
-		  "  void cudnn::detail::d…loat, int, int, int)  87.2 ms  14.7 %       180   484 µs\n"
-		  "  void cudnn::bn_bw_1C1…float const*, float)  59.6 ms  10.0 %       264   226 µs\n"
-		  "  void cudnn::cnn::wgra… int, int, int, int)  43.3 ms   7.3 %        90   481 µs\n"
-		  "…\n",
+	.output =
+	    "…\n"
+	    "Kernels by time: 188 ms in 2,396 launches\n"
+	    "  kernel                                                             time   share  launches     mean\n"
+	    "  void cudnn::detail::dgrad_engin…ng, int, float, int, int, int)  26.9 ms  14.3 %        54   497 µs\n"
+	    "  void cudnn::cnn::wgrad_alg0_eng…nt, float, int, int, int, int)  21.3 ms  11.3 %        50   425 µs\n"
+	    "  void cudnn::bn_bw_1C11_kernel_n…t const*, float const*, float)  17.1 ms   9.1 %        83   206 µs\n"
+	    "…\n",
     },
     {
 	.command = "diff",
@@ -43,13 +44,29 @@ static const struct kc_example examples[] = {
 	.commands = "  kerncast slow\n"
 		    "  kerncast slow --sort time --top 5 trace.db\n",
 	.output = "…\n"
-		  "Time lost: 15.0 ms of 447 ms (3.3 %), in 2,084 of 8,568 measured launches\n"
+		  "Time lost: 15.0 ms of 218 ms that could be judged (6.9 %), in 2,084 of 7,648 launches\n"
+		  "Not judged: 920 launches, 229 ms of the 447 ms measured (51.3 %); the last lines say why.\n"
 		  "\n"
 		  "     lost  launches  cause          what it means\n"
-		  "  13.8 ms     1,798  overlapped     other kernels ran at the same time\n"
+		  "  13.8 ms     1,798  overlapped     longer than alone: other kernels ran at the same time\n"
 		  "   981 µs       247  drift          the kernel was faster in another part of this run\n"
 		  "   143 µs        27  not explained  no other cause was found\n"
 		  "  35.0 µs        12  first launch   the kernel's first in its process: loading, cold caches\n"
+		  "Kernels at the same time as others, 3,137 launches: one after the other they would have taken up to "
+		  "254 ms, together they took 190 ms (63.7 ms saved)\n"
+		  "…\n",
+    },
+    {
+	.command = "pairs",
+	.commands = "  kerncast pairs\n"
+		    "  kerncast pairs --device v100 --top 3 trace.db\n",
+	.output = "…\n"
+		  "Two at a time, one after the other and together on two streams\n"
+		  "  pair   in turn  together       to    gain      to  better    measured  gain then\n"
+		  "  B + A  31.9 µs   19.7 µs  20.7 µs  35.0 %  38.2 %  together         0          -\n"
+		  "    B needs load and store units (50.4 %), A device memory (47.3 %)\n"
+		  "  A + A  24.8 µs   23.8 µs  24.8 µs   0.0 %   4.1 %  in turn          0          -\n"
+		  "    A fills the GPU: only its tail overlaps\n"
 		  "…\n",
     },
     {
@@ -67,12 +84,13 @@ static const struct kc_example examples[] = {
 	.command = "devices",
 	.commands = "  kerncast devices\n"
 		    "  kerncast devices --json trace.db\n",
-	.output = "device        --device        from        cc  SMs     clock     memory       size  shared/SM\n"
-		  "…\n"
-		  "NVIDIA…-40GB  a100            built in   8.0  108  1410 MHz  1555 GB/s   40.0 GiB  164.0 KiB\n"
-		  "NVIDIA…-80GB  a100-80gb       built in   8.0  108  1410 MHz  2039 GB/s   80.0 GiB  164.0 KiB\n"
-		  "NVIDIA H200   h200            built in   9.0  132  1980 MHz  4800 GB/s  141.0 GiB  228.0 KiB\n"
-		  "…\n",
+	.output =
+	    "device                                          --device            cc  SMs   MHz  GB/s  GiB  KiB/SM\n"
+	    "…\n"
+	    "NVIDIA A100-SXM4-40GB                           a100               8.0  108  1410  1555   40     164\n"
+	    "NVIDIA A100-SXM4-80GB                           a100-80gb          8.0  108  1410  2039   80     164\n"
+	    "NVIDIA A100-PCIE-40GB                           a100-pcie          8.0  108  1410  1555   40     164\n"
+	    "…\n",
     },
     {
 	.command = "recover",
@@ -84,6 +102,11 @@ static const struct kc_example examples[] = {
 	.commands = "  kerncast prune --keep 2 --dry-run\n"
 		    "  kerncast prune --keep 30d\n",
 	.output = "run 1, ./app, 2,000 launches, about 360.7 KiB: would be removed\n",
+    },
+    {
+	.command = "merge",
+	.commands = "  kerncast merge bf16.db int8.db -o all.db\n",
+	.output = "all.db: 2 databases, 2 new runs, 2 processes, 1,530 launches\n",
     },
     {
 	.command = "learn",
@@ -103,8 +126,8 @@ static const struct kc_example examples[] = {
 	.commands = "  kerncast export --csv | head -n 3 | cut -d , -f 1-6\n"
 		    "  kerncast export --chrome -o trace.json.gz\n",
 	.output = "process,sequence,run,device,stream,kernel\n"
-		  "3,26,3,1,11,1\n"
-		  "3,29,3,1,12,2\n",
+		  "1,8,1,1,2,1\n"
+		  "1,11,1,1,2,2\n",
     },
     {
 	.command = "predict",
@@ -113,42 +136,45 @@ static const struct kc_example examples[] = {
 	    "On NVIDIA H200, running alone, without launch overhead\n"
 	    "\n"
 	    "blocks=4096,threads=256,ld_global=2,st_global=1\n"
-	    "  estimate: 4.32 µs; nine in ten such kernels take 1.59 µs to 11.7 µs\n"
-	    "  limited by: device memory 2.85 µs, starting blocks 1.68 µs, L2 cache 1.06 µs, an empty kernel 670 ns\n"
+	    "  estimate: 4.35 µs; nine in ten such kernels take 2.26 µs to 8.37 µs\n"
+	    "  limited by: device memory 2.85 µs, starting blocks 1.68 µs, latency 1.15 µs, an empty kernel 670 ns\n"
+	    "  lower bound: 823 ns, little more than two thirds of an empty kernel\n"
 	    "  model         from  to\n"
 	    "  cycles     2.70 µs      from: memory latency fully hidden; to: not hidden\n"
 	    "  boat hull  3.50 µs      class element ^ element -> element\n"
-	    "  roofline   2.62 µs      from: all reads hit a cache; to: none does\n",
+	    "  roofline   2.62 µs      from: all reads hit a cache; to: none does\n"
+	    "  BSP is left out: its λ is learned from measurements of the kernel\n",
     },
     {
 	.command = "slowdown",
 	.commands = "  kerncast slowdown -d k40 blocks=110,threads=256 blocks=450,threads=256\n",
-	.output = "Tesla K40, placement spread: each kernel beside the one before it; slowdown by the wave model\n"
-		  "\n"
-		  "kernel         case      slots  waves  limited  wave model  start  end  timeline\n"
-		  "block…110,th…                       1\n"
-		  "block…450,th…  together     10      4       45       11.25\n"
-		  "…\n",
+	.output =
+	    "Tesla K40, placement spread: each kernel beside the one before it; slowdown by room on the SMs alone\n"
+	    "\n"
+	    "kernel                  case      slots  waves  limited  wave model  start  end  timeline\n"
+	    "blocks=110,threads=256                       1\n"
+	    "blocks=450,threads=256  together     10      4       45       11.25\n"
+	    "…\n",
     },
     {
 	.command = "import",
 	.commands = "  kerncast import trace.csv.gz --device v100 -o trace.db\n",
-	.output = "trace.csv.gz: 9,258 rows, 8,868 kernels, 1 process\n"
-		  "trace.db: imported 8,868 kernels, 390 copies and memsets from 1 process\n",
+	.output = "trace.csv.gz: 2,500 rows, 2,396 kernels, 1 process\n"
+		  "trace.db: imported 2,396 kernels, 104 copies and memsets from 1 process\n",
     },
     {
 	.command = "replay",
 	.commands = "  kerncast replay trace.db\n"
 		    "  kerncast replay --by kernel trace.db\n",
-	.output = "trace.db, run 1: 8,868 launches replayed, 8,868 predicted; 304,976 launches per second\n"
+	.output = "trace.db, run 1: 2,396 launches replayed, 2,396 predicted; 107,844 launches per second\n"
 		  "A measurement becomes known 10.0 ms after its launch has ended\n"
 		  "\n"
 		  "Errors: |predicted - measured| / measured, of launches that were predicted and measured\n"
 		  "  launches    matched  median  by time     p90  within 20 %  pred/meas    mean\n"
-		  "  all           8,225   0.0 %    7.4 %   8.6 %       92.7 %       1.00   6.1 %\n"
-		  "  first seen      509  14.3 %   34.2 %  99.7 %       54.4 %       1.06  30.0 %\n"
-		  "  new size        342  37.0 %   48.5 %   181 %       40.4 %       1.05  59.2 %\n"
-		  "  repeated      7,374   0.0 %    1.9 %   2.6 %       97.7 %       0.99   2.0 %\n"
+		  "  all           2,183  0.20 %   24.1 %  67.1 %       76.5 %       1.01  20.4 %\n"
+		  "  first seen      522  14.3 %   43.1 %  90.3 %       54.6 %       1.05  32.1 %\n"
+		  "  new size        346  39.3 %   50.6 %   238 %       36.7 %       1.05  64.9 %\n"
+		  "  repeated      1,315   0.0 %    5.3 %   5.5 %       95.7 %       0.99   4.0 %\n"
 		  "…\n",
     },
     {
@@ -168,23 +194,22 @@ static const struct kc_example examples[] = {
 		    "  kerncast explain ./app\n",
 	.output = "…\n"
 		  "    global loads and stores  3.97 sectors per request (minimum 3.97): coalesced\n"
-		  "    active lanes      99.6 % of a warp's lanes on average (divergence, partial\n"
-		  "                      warps)\n"
+		  "    active lanes      99.6 % of a warp's lanes on average (divergence, partial warps)\n"
 		  "  on NVIDIA H200, running alone, without launch overhead:\n"
-		  "    estimate: 905 ns; nine in ten such kernels take 670 ns to 2.46 µs\n"
-		  "    limited by: latency 226 ns, an empty kernel 670 ns\n"
+		  "    estimate: 849 ns; nine in ten such kernels take 670 ns to 2.77 µs\n"
+		  "    limited by: latency 169 ns, starting blocks 53 ns, an empty kernel 670 ns\n"
 		  "…\n",
     },
     {
 	.command = "basis",
 	.commands = "  kerncast basis space times.csv\n"
 		    "  kerncast basis predict --time 64=8us --time 512=5us --block 256 -d v100\n",
-	.output = "4201 configurations, 211 of them timed\n"
+	.output = "1051 configurations, 53 of them timed\n"
 		  "Same in every configuration: use_cmem=1 filter_height=15 filter_width=15\n"
-		  "Best measured: 1.03 ms, block_size_x=32 block_size_y=1 tile_size_x=4 tile_size_y=4 read_only=0 "
-		  "use_padding=0 use_shmem=0\n"
-		  "Try next: predicted 993 µs (4.1 % less), block_size_x=64 block_size_y=1 tile_size_x=2 tile_size_y=4 "
-		  "read_only=0 use_padding=0 use_shmem=0\n"
+		  "Best measured: 1.49 ms, block_size_x=176 block_size_y=2 tile_size_x=2 tile_size_y=4 read_only=1 "
+		  "use_padding=0 use_shmem=1\n"
+		  "Try next: predicted 1.45 ms (3.0 % less), block_size_x=112 block_size_y=2 tile_size_x=1 "
+		  "tile_size_y=4 read_only=1 use_padding=1 use_shmem=1\n"
 		  "…\n",
     },
     {

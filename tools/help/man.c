@@ -92,7 +92,7 @@ static const char json[] =
     "A document begins with its schema, such as kerncast.report/1: its name, and a version that goes up when a key\n"
     "is removed or changes its meaning, not when one is added.\n"
     "Shares and errors are in percent, times in nanoseconds; unknown values are null.\n"
-    "Every document and its keys are described in tools/README.md of the sources.\n"
+    "Every document and its keys are described in tools/manual of the sources.\n"
     ".Pp\n"
     ".Nm Fl -schema\n"
     "prints, as JSON, the tables and views of a database, as SQLite's sqlite_schema has them, for programs that\n"
@@ -247,9 +247,9 @@ static void put_examples(void)
 	const struct kc_example *example;
 
 	puts(".Sh EXAMPLES\n"
-	     "trace.csv.gz is a trace of ResNet-50 on a V100, bf16.db and int8.db hold traces of a vision transformer "
-	     "on\n"
-	     "an A100; where a line is left out, it says \\[u2026].\n"
+	     "trace.csv.gz is the beginning of a trace of ResNet-50 on a V100; bf16.db and int8.db hold traces of a\n"
+	     "vision transformer on an A100, kerncast.db of slow and export one of a training on an A100. Where lines\n"
+	     "are left out, it says \\[u2026].\n"
 	     ".Bd -literal -offset indent");
 	for (unsigned i = 0; (example = kc_example_at(i)); i++) {
 		size_t first = strcspn(example->commands, "\n");

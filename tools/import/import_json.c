@@ -8,11 +8,12 @@
  */
 #include "tools/command.h"
 #include "tools/input/decimal.h"
-#include "tools/input/device_spec.h"
+#include "import_about.h"
 #include "import_file.h"
 #include "import_foreign.h"
 #include "import_maker.h"
 #include "import_pids.h"
+#include "operators/work.h"
 #include "tools/input/files/json_stream.h"
 
 #include <errno.h>
@@ -29,19 +30,20 @@
 #define ABSENT SIZE_MAX
 
 enum section { NONE, EVENTS, DEVICES, DISTRIBUTED };
-enum category { OTHER, OPERATION, CALL };
-enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, PID, START, DURATION, ARGS };
+enum category { OTHER, OPERATION, CALL, OPERATOR };
+enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, PID, THREAD, START, DURATION, ARGS };
 
 struct event {
 	uint64_t line;
 	int complete; /* ph X: has a duration */
 	int is_odd;   /* a string of it has KC_JSON_ODD */
 	enum category category;
-	char pid[NUMBER_MAX], rank[NUMBER_MAX]; /* rank: where a tool has merged several */
+	char pid[NUMBER_MAX], thread[NUMBER_MAX], rank[NUMBER_MAX]; /* rank: where a tool has merged several */
 	char start[NUMBER_MAX], duration[NUMBER_MAX];
 	char name[NAME_MAX_BYTES];
 	char why[128]; /* about a malformed argument */
 	struct kc_trace_row row;
+	struct kc_operator_inputs inputs;
 };
 
 struct reading {
@@ -49,7 +51,6 @@ struct reading {
 	struct kc_json_stream *stream;
 	struct kc_stage *stage;
 	struct kc_import_pids *pids;
-	char rank[64];               /* of the process, where the file is of one */
 	unsigned depth, event_depth; /* depth of maps and arrays, in all and inside an event */
 	enum section section;
 	int saw_events;
@@ -58,10 +59,8 @@ struct reading {
 	enum field field;
 	size_t argument[3]; /* where the elements of an array go in the row */
 	unsigned element;
-	const char *device_key; /* of kc_device_set() */
-	int is_id, is_rank, is_event_rank;
-	int64_t device_id;
-	struct kc_trace_device device;
+	int is_event_rank;
+	struct kc_import_about about;
 	struct kc_import_maker maker;
 	int rc; /* why reading stopped */
 	struct event event;
@@ -93,26 +92,8 @@ static const struct {
 static const struct {
 	const char *key;
 	enum field field;
-} fields[] = {{"ph", PHASE}, {"cat", CATEGORY}, {"name", EVENT_NAME}, {"pid", PID},
-	      {"ts", START}, {"dur", DURATION}, {"args", ARGS}};
-
-static const struct {
-	const char *key, *ours;
-} device_keys[] = {
-    {"name", "name"},
-    {"totalGlobalMem", "memory_bytes"},
-    {"computeMajor", "cc_major"},
-    {"computeMinor", "cc_minor"},
-    {"maxThreadsPerBlock", "max_threads_per_block"},
-    {"maxThreadsPerMultiprocessor", "max_threads_per_sm"},
-    {"regsPerBlock", "registers_per_block"},
-    {"regsPerMultiprocessor", "registers_per_sm"},
-    {"warpSize", "warp_size"},
-    {"sharedMemPerBlock", "shared_per_block_bytes"},
-    {"sharedMemPerMultiprocessor", "shared_per_sm_bytes"},
-    {"sharedMemPerBlockOptin", "shared_per_block_optin_bytes"},
-    {"numSms", "sm_count"},
-};
+} fields[] = {{"ph", PHASE},   {"cat", CATEGORY}, {"name", EVENT_NAME}, {"pid", PID},
+	      {"tid", THREAD}, {"ts", START},     {"dur", DURATION},    {"args", ARGS}};
 
 static const struct {
 	const char *name;
@@ -122,7 +103,8 @@ static const struct {
     {"kernel", OPERATION, KC_TRACE_KERNEL},     {"Kernel", OPERATION, KC_TRACE_KERNEL},
     {"gpu_memcpy", OPERATION, KC_TRACE_COPY},   {"Memcpy", OPERATION, KC_TRACE_COPY},
     {"gpu_memset", OPERATION, KC_TRACE_MEMSET}, {"Memset", OPERATION, KC_TRACE_MEMSET},
-    {"Runtime", CALL, KC_TRACE_KERNEL},
+    {"Runtime", CALL, KC_TRACE_KERNEL},         {"cpu_op", OPERATOR, KC_TRACE_KERNEL},
+    {"Operator", OPERATOR, KC_TRACE_KERNEL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -173,16 +155,7 @@ static void argument_key(struct reading *r, const unsigned char *at, size_t byte
 		if (same(arguments[i].key, at, bytes))
 			memcpy(r->argument, arguments[i].at, sizeof(r->argument));
 	}
-}
-
-static void device_key(struct reading *r, const unsigned char *at, size_t bytes)
-{
-	r->is_id = same("id", at, bytes);
-	r->device_key = NULL;
-	for (size_t i = 0; i < COUNT(device_keys); i++) {
-		if (same(device_keys[i].key, at, bytes))
-			r->device_key = device_keys[i].ours;
-	}
+	kc_operator_inputs_key(&r->event.inputs, (const char *)at, bytes);
 }
 
 static void look_at_text(struct reading *r, const unsigned char *at, size_t bytes)
@@ -208,9 +181,9 @@ static int on_key(void *ctx, const unsigned char *at, size_t bytes)
 	else if (r->section == EVENTS && r->depth == r->event_depth + 1 && r->field == ARGS)
 		argument_key(r, at, bytes);
 	else if (r->section == DEVICES && r->depth == 3)
-		device_key(r, at, bytes);
+		kc_import_about_device_key(&r->about, (const char *)at, bytes);
 	else if (r->section == DISTRIBUTED && r->depth == 2)
-		r->is_rank = same("rank", at, bytes);
+		kc_import_about_process_key(&r->about, (const char *)at, bytes);
 	return 1;
 }
 
@@ -260,6 +233,9 @@ static void take_field(struct reading *r, const char *at, size_t bytes)
 	case PID:
 		copy_text(e->pid, sizeof(e->pid), at, bytes);
 		break;
+	case THREAD:
+		copy_text(e->thread, sizeof(e->thread), at, bytes);
+		break;
 	case START:
 		copy_text(e->start, sizeof(e->start), at, bytes);
 		break;
@@ -270,6 +246,14 @@ static void take_field(struct reading *r, const char *at, size_t bytes)
 	case ARGS:
 		break;
 	}
+}
+
+/* How deep inside the value of an argument; 0: in none. */
+static unsigned level_in_argument(const struct reading *r)
+{
+	if (r->section != EVENTS || r->field != ARGS || r->depth <= r->event_depth + 1)
+		return 0;
+	return r->depth - r->event_depth - 1;
 }
 
 /* Negative numbers mean that there is none. */
@@ -291,31 +275,19 @@ static void take_argument(struct reading *r, const char *at, size_t bytes)
 	r->element++;
 }
 
-static void take_device(struct reading *r, const char *at, size_t bytes)
-{
-	char text[sizeof(r->device.device.name)];
-
-	copy_text(text, sizeof(text), at, bytes);
-	if (r->is_id && kc_decimal_times(text, 1, &r->device_id))
-		r->device_id = -1;
-	if (r->device_key && !strcmp(r->device_key, "name"))
-		snprintf(r->device.device.name, sizeof(r->device.device.name), "%s", text);
-	else if (r->device_key)
-		kc_device_set(&r->device.device, r->device_key, text); /* fields that it rejects stay unknown */
-}
-
 static int on_scalar(struct reading *r, const char *at, size_t bytes)
 {
 	r->stream->quiet_bytes = 0;
+	kc_operator_inputs_value(&r->event.inputs, level_in_argument(r), at, bytes);
 	if (r->section == EVENTS && r->depth == r->event_depth)
 		take_field(r, at, bytes);
 	else if (r->section == EVENTS && r->field == ARGS && r->depth > r->event_depth &&
 		 r->depth <= r->event_depth + 2)
 		take_argument(r, at, bytes);
 	else if (r->section == DEVICES && r->depth == 3)
-		take_device(r, at, bytes);
-	else if (r->section == DISTRIBUTED && r->depth == 2 && r->is_rank)
-		snprintf(r->rank, sizeof(r->rank), "rank %.*s", (int)(bytes < 20 ? bytes : 20), at);
+		kc_import_about_device(&r->about, at, bytes);
+	else if (r->section == DISTRIBUTED && r->depth == 2)
+		kc_import_about_process(&r->about, at, bytes);
 	return 1;
 }
 
@@ -336,8 +308,11 @@ static int on_string(void *ctx, const unsigned char *at, size_t bytes)
 
 static int on_boolean(void *ctx, int value)
 {
+	struct reading *r = ctx;
+
 	(void)value;
-	((struct reading *)ctx)->stream->quiet_bytes = 0;
+	r->stream->quiet_bytes = 0;
+	kc_operator_inputs_value(&r->event.inputs, level_in_argument(r), "", 0);
 	return 1;
 }
 
@@ -355,9 +330,10 @@ static void begin_event(struct reading *r)
 	e->line = kc_json_stream_line(r->stream);
 	e->complete = e->is_odd = 0;
 	e->category = OTHER;
-	e->pid[0] = e->rank[0] = e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
+	e->pid[0] = e->thread[0] = e->rank[0] = e->start[0] = e->duration[0] = e->name[0] = e->why[0] = '\0';
 	e->row = kc_trace_row_unknown;
 	e->row.name = e->name;
+	kc_operator_inputs_begin(&e->inputs);
 	r->field = NO_FIELD;
 }
 
@@ -387,26 +363,49 @@ static void settle_graph_node(struct kc_trace_row *row)
 		row->graph_node &= UINT32_MAX; /* the node; the graph's number is above it */
 }
 
+static int end_call(struct reading *r, struct event *e)
+{
+	const char *process;
+	int64_t launch_ns;
+
+	if (e->row.correlation == KC_TRACE_UNKNOWN || e->row.correlation == 0 ||
+	    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
+		return 0; /* the call launched nothing */
+	r->calls++;
+	kc_import_maker_call(&r->maker, e->name, strlen(e->name));
+	process = kc_import_pids_call(r->pids, e->pid, e->rank);
+	return process ? kc_stage_call(r->stage, process, e->thread, e->row.correlation, launch_ns) : -ENOMEM;
+}
+
+/* Without a time or a thread it tells nothing. */
+static int end_operator(struct reading *r, struct event *e)
+{
+	char process[KC_IMPORT_PID_BYTES];
+	struct kc_stage_span span = {.process = process, .thread = e->thread};
+	int64_t duration_ns;
+
+	if (!kc_operator_is_known(e->name) || !*e->thread || kc_decimal_times(e->start, NS_PER_US, &span.start_ns) ||
+	    kc_decimal_times(e->duration, NS_PER_US, &duration_ns) ||
+	    __builtin_add_overflow(span.start_ns, duration_ns, &span.end_ns))
+		return 0;
+	kc_import_pids_name(r->pids, e->pid, e->rank, process, sizeof(process));
+	return kc_stage_operator(r->stage, &span, e->name, &e->inputs);
+}
+
 static int end_event(struct reading *r)
 {
 	struct event *e = &r->event;
 	const char *process;
-	int64_t launch_ns;
 
 	if (e->is_odd)
 		kc_import_odd(r->file, e->line, "the event \"%.100s\" has " ODD_TEXT, e->name);
 	if (!e->complete || e->category == OTHER)
 		return 0;
 	settle_graph_node(&e->row);
-	if (e->category == CALL) {
-		if (e->row.correlation == KC_TRACE_UNKNOWN || e->row.correlation == 0 ||
-		    kc_decimal_times(e->start, NS_PER_US, &launch_ns))
-			return 0; /* the call launched nothing */
-		r->calls++;
-		kc_import_maker_call(&r->maker, e->name, strlen(e->name));
-		process = kc_import_pids_call(r->pids, e->pid, e->rank);
-		return process ? kc_stage_call(r->stage, process, e->row.correlation, launch_ns) : -ENOMEM;
-	}
+	if (e->category == CALL)
+		return end_call(r, e);
+	if (e->category == OPERATOR)
+		return end_operator(r, e);
 	if (check_operation(e)) {
 		kc_import_malformed(r->file, e->line, "%s", e->why);
 		return 0;
@@ -420,8 +419,10 @@ static int end_event(struct reading *r)
 static int open_bracket(struct reading *r)
 {
 	r->stream->quiet_bytes = 0;
-	if (++r->depth <= DEPTH_MAX)
+	if (++r->depth <= DEPTH_MAX) {
+		kc_operator_inputs_open(&r->event.inputs, level_in_argument(r));
 		return 1;
+	}
 	snprintf(r->stream->why, sizeof(r->stream->why), "nested deeper than %u", DEPTH_MAX);
 	r->rc = -EPROTO;
 	return 0;
@@ -439,10 +440,8 @@ static int on_map(void *ctx)
 		begin_event(r);
 	if (r->section == EVENTS && r->depth == r->event_depth + 1)
 		forget_argument(r);
-	if (r->section == DEVICES && r->depth == 3) {
-		memset(&r->device, 0, sizeof(r->device));
-		r->device_id = -1;
-	}
+	if (r->section == DEVICES && r->depth == 3)
+		kc_import_about_begin_device(&r->about);
 	return 1;
 }
 
@@ -454,9 +453,9 @@ static int on_map_end(void *ctx)
 	r->stream->quiet_bytes = 0;
 	if (r->section == EVENTS && r->depth == r->event_depth)
 		rc = end_event(r);
-	if (r->section == DEVICES && r->depth == 3 && r->device_id >= 0) {
-		kc_import_maker_device(&r->maker, r->device_id, &r->device.device);
-		kc_importer_device(r->file->importer, r->device_id, &r->device);
+	if (r->section == DEVICES && r->depth == 3 && r->about.device_id >= 0) {
+		kc_import_maker_device(&r->maker, r->about.device_id, &r->about.device.device);
+		kc_importer_device(r->file->importer, r->about.device_id, &r->about.device);
 	}
 	r->depth--;
 	if (rc)
@@ -546,7 +545,7 @@ static int store_all(struct reading *r)
 	if (kc_stage_count(r->stage) && kc_import_maker_tell(&r->maker, r->file->importer, r->file->path))
 		r->file->order.is_off = r->maker.is_unordered;
 	if (rc == 0)
-		rc = kc_import_pids_settle(r->pids, r->stage, r->file->importer, r->rank);
+		rc = kc_import_pids_settle(r->pids, r->stage, r->file->importer, r->about.rank, r->about.world_size);
 	return rc ? kc_import_stage_failed(r->file, rc) : kc_import_staged(r->file, r->stage, zero_ns, 1);
 }
 

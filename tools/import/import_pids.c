@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 192u /* of what events are staged as, and of processes */
-#define PIDS_MOST 4096u /* of a file; the others are not told apart */
+#define NAME_BYTES KC_IMPORT_PID_BYTES /* of what events are staged as, and of processes */
+#define PIDS_MOST 4096u                /* of a file; the others are not told apart */
 
 struct pid {
 	char staged[NAME_BYTES];
@@ -120,6 +120,14 @@ const char *kc_import_pids_call(struct kc_import_pids *p, const char *pid, const
 
 	fill(p, &met, 'c', pid, rank, 0);
 	return note(p, &p->calls, 'c', &met);
+}
+
+void kc_import_pids_name(const struct kc_import_pids *p, const char *pid, const char *rank, char *out, size_t size)
+{
+	struct pid met;
+
+	fill(p, &met, 'c', pid, rank, 0);
+	snprintf(out, size, "%s", met.staged);
 }
 
 /* Whose an operation is */
@@ -264,18 +272,21 @@ static int tell_operation(const struct kc_import_pids *p, struct kc_stage *stage
 }
 
 /* Ranks may each call another GPU 0: which GPUs they see is not told. */
-static void tell_process(const struct process *process, struct kc_importer *importer, const char *name)
+static void tell_process(const struct process *process, struct kc_importer *importer, const char *name,
+			 uint32_t world_size)
 {
 	struct kc_trace_process said = {
 	    .name = name,
 	    .pid = process->calls ? process->calls->number : KC_TRACE_UNKNOWN,
 	    .place = name,
+	    .world_size = world_size,
 	};
 
 	kc_importer_process(importer, process->key, &said);
 }
 
-static void tell_processes(const struct kc_import_pids *p, struct kc_importer *importer, const char *rank)
+static void tell_processes(const struct kc_import_pids *p, struct kc_importer *importer, const char *rank,
+			   uint32_t world_size)
 {
 	const struct process *processes = p->processes.at;
 	char by_pid[NAME_BYTES];
@@ -287,12 +298,13 @@ static void tell_processes(const struct kc_import_pids *p, struct kc_importer *i
 		tell_process(&processes[i], importer,
 			     *processes[i].name        ? processes[i].name
 			     : p->processes.count == 1 ? rank
-						       : by_pid);
+						       : by_pid,
+			     world_size);
 	}
 }
 
 int kc_import_pids_settle(struct kc_import_pids *p, struct kc_stage *stage, struct kc_importer *importer,
-			  const char *rank)
+			  const char *rank, uint32_t world_size)
 {
 	struct pid *operations = p->operations.at;
 	int rc = 0;
@@ -304,7 +316,7 @@ int kc_import_pids_settle(struct kc_import_pids *p, struct kc_stage *stage, stru
 	if (rc)
 		return rc;
 	place_calls(p);
-	tell_processes(p, importer, rank);
+	tell_processes(p, importer, rank, world_size);
 	for (size_t i = 0; rc == 0 && i < p->operations.count; i++)
 		rc = tell_operation(p, stage, &operations[i]);
 	return rc;

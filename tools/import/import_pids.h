@@ -26,9 +26,13 @@ void kc_import_pids_free(struct kc_import_pids *pids);
 const char *kc_import_pids_operation(struct kc_import_pids *pids, const char *pid, const char *rank, int64_t device);
 const char *kc_import_pids_call(struct kc_import_pids *pids, const char *pid, const char *rank);
 
+/* What calls of a pid are staged as; this is none of them, and tells nothing about the pid. */
+#define KC_IMPORT_PID_BYTES 192u
+void kc_import_pids_name(const struct kc_import_pids *pids, const char *pid, const char *rank, char *out, size_t size);
+
 /* Tells the stage and the importer whose everything is. rank: of the process, where there is only one; "": not known.
- * 0 or -errno of the stage. */
+ * world_size: 0: not known. 0 or -errno of the stage. */
 int kc_import_pids_settle(struct kc_import_pids *pids, struct kc_stage *stage, struct kc_importer *importer,
-			  const char *rank);
+			  const char *rank, uint32_t world_size);
 
 #endif

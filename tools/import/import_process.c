@@ -65,6 +65,7 @@ int kc__import_process_describe(const struct kc__import_file *file, struct kc__i
 		rc = replace(&p->place, said->place);
 	if (said->pid > 0 && said->pid <= UINT32_MAX)
 		p->pid = (uint32_t)said->pid;
+	p->world_size = said->world_size;
 	return rc;
 }
 
@@ -76,6 +77,23 @@ static void set_clock(const struct kc__import_file *file, const struct kc__impor
 		snprintf(h->boot_id, sizeof(h->boot_id), "import-%016" PRIx64, file->content);
 	else
 		snprintf(h->boot_id, sizeof(h->boot_id), "import-%016" PRIx64 "-%" PRIu32, file->content, p->number);
+}
+
+/* A process that is called "rank 3" is that rank. */
+static void set_rank(const struct kc__import_process *p, struct kc_job *job)
+{
+	static const char rank[] = "rank ";
+	const char *number = p->name + strlen(rank);
+
+	if (strncmp(p->name, rank, strlen(rank)) != 0 || !*number || strlen(number) > 8 ||
+	    number[strspn(number, "0123456789")])
+		return;
+	job->rank = (uint32_t)strtoul(number, NULL, 10);
+	if (job->rank < KC_WORLD_MOST)
+		job->known |= KC_JOB_RANK;
+	job->world_size = p->world_size;
+	if (job->rank < p->world_size && p->world_size <= KC_WORLD_MOST)
+		job->known |= KC_JOB_WORLD_SIZE;
 }
 
 void kc__import_process_header(const struct kc__import_file *file, const struct kc__import_process *p,
@@ -93,6 +111,7 @@ void kc__import_process_header(const struct kc__import_file *file, const struct 
 	snprintf(h->source, sizeof(h->source), "%s", file->source);
 	snprintf(h->command_line, sizeof(h->command_line), "%s", p->name);
 	h->command_line_bytes = (uint32_t)strlen(h->command_line) + 1;
+	set_rank(p, &h->job);
 	h->counters[KC_COUNT_CALLS] = p->kernels;
 	h->counters[KC_COUNT_CUPTI_RECORDS] = p->kernels;
 	h->counters[KC_COUNT_CUPTI_MATCHED] = p->kernels - p->untimed_kernels;

@@ -18,7 +18,7 @@
 struct kc__import_process {
 	char *name, *place; /* as in struct kc_trace_process; never NULL */
 	uint32_t number;    /* in the file, from 1 */
-	uint32_t pid;
+	uint32_t pid, world_size;
 	uint64_t next_index;
 	uint64_t *declared; /* bits by interned id */
 	size_t declared_words;

@@ -393,7 +393,7 @@ static int take_call(struct reading *r, sqlite3_stmt *stmt)
 
 	if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 		snprintf(process, sizeof(process), "pid %lld", sqlite3_column_int64(stmt, 0));
-	rc = kc_stage_call(r->stage, process, sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2));
+	rc = kc_stage_call(r->stage, process, "", sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2));
 	return rc ? kc_import_stage_failed(r->file, rc) : 0;
 }
 

@@ -1,7 +1,9 @@
 #include "import_stage.h"
+#include "operators/link.h"
 #include "store/common/ids/intern.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 struct kc_stage {
 	sqlite3 *db;
 	sqlite3_stmt *add_row, *add_call, *add_text, *add_owner, *add_caller;
+	struct kc_operator_links *links;
 	struct kc_intern texts;
 	uint32_t texts_stored;
 	uint64_t rows;
@@ -23,7 +26,7 @@ static const char schema[] =
     "PRAGMA temp_store = FILE;"
     "CREATE TABLE row(" KC_TRACE_NUMBERS(
 	NUMBER) "process, module, device_name, args, name, what);"
-		"CREATE TABLE call(process, correlation, launch_ns, PRIMARY KEY(process, correlation))"
+		"CREATE TABLE call(process, correlation, launch_ns, thread, PRIMARY KEY(process, correlation))"
 		" WITHOUT ROWID;"
 		"CREATE TABLE owner(process INTEGER PRIMARY KEY, owner);"
 		"CREATE TABLE caller(process, caller, PRIMARY KEY(process, caller)) WITHOUT ROWID;"
@@ -31,8 +34,9 @@ static const char schema[] =
 		"BEGIN";
 
 static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "?, ?, ?, ?, ?, ?)";
-static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?)"
-			       " ON CONFLICT DO UPDATE SET launch_ns = min(launch_ns, excluded.launch_ns)";
+static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE"
+			       " SET launch_ns = excluded.launch_ns, thread = excluded.thread"
+			       " WHERE excluded.launch_ns < launch_ns";
 static const char sql_text[] = "INSERT INTO text VALUES(?, ?)";
 static const char sql_owner[] = "INSERT OR REPLACE INTO owner VALUES(?, ?)";
 static const char sql_caller[] = "INSERT OR IGNORE INTO caller VALUES(?, ?)";
@@ -43,14 +47,15 @@ static const char sql_caller[] = "INSERT OR IGNORE INTO caller VALUES(?, ?)";
 #define TAKE(order)                                                                                                    \
 	"SELECT " KC_TRACE_NUMBERS(                                                                                    \
 	    COLUMN) "p.value, m.value, d.value, a.value, n.value, r.what, " LAUNCHED                                   \
-		    " AS called_ns FROM row r LEFT JOIN owner o ON o.process = r.process"                              \
+		    " AS called_ns, " KC_OPERATOR_COLUMNS " FROM row r" KC_OPERATOR_JOIN                               \
+		    " LEFT JOIN owner o ON o.process = r.process"                                                      \
 		    " JOIN text p ON p.id = coalesce(o.owner, r.process) JOIN text m ON m.id = r.module"               \
 		    " JOIN text d ON d.id = r.device_name JOIN text n ON n.id = r.name JOIN text a ON a.id = r.args"   \
 		    " ORDER BY " order "coalesce(r.start_ns, r.launch_ns, called_ns) NULLS LAST, r.rowid"
 static const char sql_take[] = TAKE("");
 static const char sql_take_by_process[] = TAKE("p.id, ");
 
-static int to_errno(int rc)
+int kc_stage_errno(int rc)
 {
 	switch (rc) {
 	case SQLITE_OK:
@@ -68,7 +73,7 @@ static int to_errno(int rc)
 
 static int prepare(struct kc_stage *s, const char *sql, sqlite3_stmt **stmt)
 {
-	return to_errno(sqlite3_prepare_v2(s->db, sql, -1, stmt, NULL));
+	return kc_stage_errno(sqlite3_prepare_v2(s->db, sql, -1, stmt, NULL));
 }
 
 int kc_stage_new(struct kc_stage **out)
@@ -78,9 +83,11 @@ int kc_stage_new(struct kc_stage **out)
 
 	if (!s)
 		return -ENOMEM;
-	rc = to_errno(sqlite3_open("", &s->db));
+	rc = kc_stage_errno(sqlite3_open("", &s->db));
 	if (rc == 0)
-		rc = to_errno(sqlite3_exec(s->db, schema, NULL, NULL, NULL));
+		rc = kc_stage_errno(sqlite3_exec(s->db, schema, NULL, NULL, NULL));
+	if (rc == 0)
+		rc = kc_operator_links_new(s->db, &s->links);
 	if (rc == 0)
 		rc = prepare(s, sql_row, &s->add_row);
 	if (rc == 0)
@@ -104,23 +111,28 @@ static int run(sqlite3_stmt *stmt)
 	int rc = sqlite3_step(stmt);
 
 	sqlite3_reset(stmt);
-	return to_errno(rc);
+	return kc_stage_errno(rc);
 }
 
 /* The id of a text, which is stored at its first use. */
+static int number_text(struct kc_stage *s, const char *text, uint32_t *id)
+{
+	*id = kc_intern(&s->texts, 't', text, strlen(text) + 1);
+	if (!*id)
+		return -ENOMEM;
+	if (*id <= s->texts_stored)
+		return 0;
+	s->texts_stored = *id;
+	sqlite3_bind_int64(s->add_text, 1, *id);
+	sqlite3_bind_text(s->add_text, 2, text, -1, SQLITE_STATIC);
+	return run(s->add_text);
+}
+
 static int bind_text(struct kc_stage *s, sqlite3_stmt *stmt, int at, const char *text)
 {
-	uint32_t id = kc_intern(&s->texts, 't', text, strlen(text) + 1);
-	int rc = 0;
+	uint32_t id;
+	int rc = number_text(s, text, &id);
 
-	if (!id)
-		return -ENOMEM;
-	if (id > s->texts_stored) {
-		s->texts_stored = id;
-		sqlite3_bind_int64(s->add_text, 1, id);
-		sqlite3_bind_text(s->add_text, 2, text, -1, SQLITE_STATIC);
-		rc = run(s->add_text);
-	}
 	sqlite3_bind_int64(stmt, at, id);
 	return rc;
 }
@@ -148,7 +160,7 @@ int kc_stage_add(struct kc_stage *s, const struct kc_trace_row *row)
 	return rc ? rc : run(s->add_row);
 }
 
-int kc_stage_call(struct kc_stage *s, const char *process, int64_t correlation, int64_t launch_ns)
+int kc_stage_call(struct kc_stage *s, const char *process, const char *thread, int64_t correlation, int64_t launch_ns)
 {
 	int rc;
 
@@ -157,7 +169,25 @@ int kc_stage_call(struct kc_stage *s, const char *process, int64_t correlation, 
 	rc = bind_text(s, s->add_call, 1, process);
 	sqlite3_bind_int64(s->add_call, 2, correlation);
 	sqlite3_bind_int64(s->add_call, 3, launch_ns);
+	if (!*thread)
+		sqlite3_bind_null(s->add_call, 4);
+	else if (rc == 0)
+		rc = bind_text(s, s->add_call, 4, thread);
 	return rc ? rc : run(s->add_call);
+}
+
+int kc_stage_operator(struct kc_stage *s, const struct kc_stage_span *span, const char *name,
+		      const struct kc_operator_inputs *inputs)
+{
+	uint32_t process, thread;
+	int rc;
+
+	if (span->start_ns < KC_TRACE_FIRST_NS || span->end_ns > KC_TRACE_LAST_NS || span->start_ns > span->end_ns)
+		return 0;
+	rc = number_text(s, span->process, &process);
+	if (rc == 0)
+		rc = number_text(s, span->thread, &thread);
+	return rc ? rc : kc_operator_links_add(s->links, process, thread, span->start_ns, span->end_ns, name, inputs);
 }
 
 static int add_pair(struct kc_stage *s, sqlite3_stmt *stmt, const char *one, const char *other)
@@ -196,6 +226,26 @@ static const char *text_at(sqlite3_stmt *stmt, int at)
 	return text ? text : "";
 }
 
+static double amount_at(sqlite3_stmt *stmt, int at)
+{
+	return sqlite3_column_type(stmt, at) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, at);
+}
+
+/* The columns are KC_OPERATOR_COLUMNS. */
+static void read_operator(sqlite3_stmt *stmt, int at, struct kc_trace_operator *out)
+{
+	*out = (struct kc_trace_operator){
+	    .id = (uint32_t)sqlite3_column_int64(stmt, at),
+	    .parts = (uint32_t)sqlite3_column_int64(stmt, at + 1),
+	    .name = text_at(stmt, at + 2),
+	    .inputs = text_at(stmt, at + 3),
+	    .type = text_at(stmt, at + 4),
+	    .flop = amount_at(stmt, at + 5),
+	    .bytes = amount_at(stmt, at + 6),
+	    .is_nominal = sqlite3_column_int(stmt, at + 7),
+	};
+}
+
 static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *row)
 {
 	int at = 0;
@@ -211,6 +261,7 @@ static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *r
 	row->what = (enum kc_trace_kind)sqlite3_column_int(stmt, at++);
 	if (row->launch_ns == KC_TRACE_UNKNOWN)
 		row->launch_ns = number_at(stmt, at);
+	read_operator(stmt, at + 1, &row->launched_by);
 	if (kc_trace_row_has_time(row))
 		row->start_ns -= zero_ns;
 	if (row->launch_ns != KC_TRACE_UNKNOWN)
@@ -222,14 +273,16 @@ int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int one_clock,
 {
 	struct kc_trace_row row = {.kind = ""};
 	sqlite3_stmt *stmt = NULL;
-	int step = SQLITE_DONE, rc = prepare(s, one_clock ? sql_take : sql_take_by_process, &stmt);
+	int step = SQLITE_DONE, rc = kc_operator_links_make(s->links);
 
+	if (rc == 0)
+		rc = prepare(s, one_clock ? sql_take : sql_take_by_process, &stmt);
 	while (rc == 0 && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		read_row(stmt, zero_ns, &row);
 		rc = take(&row, arg);
 	}
 	sqlite3_finalize(stmt);
-	return rc ? rc : to_errno(step);
+	return rc ? rc : kc_stage_errno(step);
 }
 
 int kc_stage_earliest(struct kc_stage *s, int64_t *start_ns)
@@ -246,7 +299,7 @@ int kc_stage_earliest(struct kc_stage *s, int64_t *start_ns)
 	if (step == SQLITE_ROW)
 		*start_ns = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	return to_errno(step);
+	return kc_stage_errno(step);
 }
 
 void kc_stage_free(struct kc_stage *s)
@@ -258,6 +311,7 @@ void kc_stage_free(struct kc_stage *s)
 	sqlite3_finalize(s->add_text);
 	sqlite3_finalize(s->add_owner);
 	sqlite3_finalize(s->add_caller);
+	kc_operator_links_free(s->links);
 	sqlite3_close(s->db);
 	kc_intern_free(&s->texts);
 	free(s);

@@ -4,14 +4,16 @@
  *
  *   kc_stage   a temporary database in TMPDIR (else /var/tmp): one table of
  *              operations, one of launch calls, which are joined by process and
- *              correlation id when the rows are taken out
+ *              correlation id when the rows are taken out; and operators, which
+ *              are joined to the kernels that they launched (operators/link.h)
  *
- * Memory is bounded by SQLite's page cache and the distinct names, disk by the
- * operations and calls.
+ * Memory is bounded by SQLite's page cache, the distinct names and the distinct
+ * operators, disk by the operations and calls.
  */
 #ifndef KC_IMPORT_STAGE_H
 #define KC_IMPORT_STAGE_H
 
+#include "operators/inputs.h"
 #include "trace_row.h"
 
 struct kc_stage;
@@ -20,8 +22,16 @@ struct kc_stage;
 int kc_stage_new(struct kc_stage **out);
 int kc_stage_add(struct kc_stage *stage, const struct kc_trace_row *row);
 /* Adds the call of a process that launched its operations with that correlation id; of several, the earliest counts. At
- * an impossible time it is none. */
-int kc_stage_call(struct kc_stage *stage, const char *process, int64_t correlation, int64_t launch_ns);
+ * an impossible time it is none. thread: "": not known. */
+int kc_stage_call(struct kc_stage *stage, const char *process, const char *thread, int64_t correlation,
+		  int64_t launch_ns);
+/* Adds the call of an operator; at an impossible time it is none. process, thread: as of the calls that it made. */
+struct kc_stage_span {
+	const char *process, *thread;
+	int64_t start_ns, end_ns;
+};
+int kc_stage_operator(struct kc_stage *stage, const struct kc_stage_span *span, const char *name,
+		      const struct kc_operator_inputs *inputs);
 /* Rows and calls may be added under names of their own, and it be said later whose they are: the process of rows that
  * were added as `process`, and whose calls may have launched them beside those of `process`. */
 int kc_stage_owner(struct kc_stage *stage, const char *process, const char *owner);
@@ -37,5 +47,8 @@ int kc_stage_take(struct kc_stage *stage, int64_t zero_ns, int one_clock,
 int kc_stage_earliest(struct kc_stage *stage, int64_t *start_ns);
 
 void kc_stage_free(struct kc_stage *stage);
+
+/* Of a result of the temporary database: 0 or -errno. */
+int kc_stage_errno(int rc);
 
 #endif

@@ -23,7 +23,7 @@ static int64_t launched_ns(int64_t start_ns, int64_t launch_ns)
 	row.correlation = 7;
 	assert_int_equal(kc_stage_new(&stage), 0);
 	assert_int_equal(kc_stage_add(stage, &row), 0);
-	assert_int_equal(kc_stage_call(stage, "", 7, launch_ns), 0);
+	assert_int_equal(kc_stage_call(stage, "", "", 7, launch_ns), 0);
 	assert_int_equal(kc_stage_take(stage, start_ns, 0, keep, &taken), 0);
 	kc_stage_free(stage);
 	assert_int_equal(taken.start_ns, 0);

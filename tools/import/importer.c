@@ -30,6 +30,11 @@ struct arguments_payload {
 	char text[1024];
 };
 
+struct operator_payload {
+	struct kc_operator_entry entry;
+	char texts[1024];
+};
+
 /* A device entry, and which GPU of whose it is. */
 struct device_payload {
 	struct kc_device_entry entry;
@@ -228,6 +233,37 @@ static int arguments_of(struct kc_importer *im, struct kc__import_process *p, co
 	return rc > 0 ? put_entry(im, p, KC_KIND_ARGUMENTS, &a, sizeof(a.entry) + (size_t)length + 1) : rc;
 }
 
+static int put_operator(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_operator *of,
+			uint32_t id)
+{
+	struct operator_payload o = {
+	    .entry = {.id = id, .nominal = (uint32_t)of->is_nominal, .flop = of->flop, .bytes = of->bytes}};
+	const char *const texts[] = {of->name, of->inputs, of->type};
+	size_t length = 0, room = sizeof(o.texts);
+
+	for (int i = 0; i < 3; i++) {
+		length += (size_t)snprintf(o.texts + length, room - length, "%s", texts[i]) + 1;
+		length = length < room ? length : room - 1;
+	}
+	return put_entry(im, p, KC_KIND_OPERATOR, &o, sizeof(o.entry) + length);
+}
+
+/* launch: index of its slot. */
+static int declare_operator(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_operator *of,
+			    uint64_t launch)
+{
+	struct kc_launched_by_entry by = {.launch = launch, .parts = of->parts};
+	int rc;
+
+	if (!of->id)
+		return 0;
+	by.id = kc_intern(&im->names, 'o', &of->id, sizeof(of->id));
+	rc = by.id ? kc__import_declare(p, by.id) : -ENOMEM;
+	if (rc > 0)
+		rc = put_operator(im, p, of, by.id);
+	return rc ? rc : put_entry(im, p, KC_KIND_LAUNCHED_BY, &by, sizeof(by));
+}
+
 static int drain(struct kc_importer *im, struct kc__import_process *p)
 {
 	struct kc_journal_header *h;
@@ -359,6 +395,9 @@ static int add_launch(struct kc_importer *im, struct kc__import_process *p, cons
 	slot.index = p->next_index++;
 	kc_trace_fill_launch(&slot.launch, row, kernel, stream);
 	slot.launch.arguments = arguments;
+	rc = declare_operator(im, p, &row->launched_by, slot.index);
+	if (rc)
+		return rc;
 	p->kernels++;
 	im->sums.kernels++;
 	if (kc_trace_row_has_time(row))

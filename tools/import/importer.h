@@ -40,9 +40,10 @@ struct kc_trace_file {
 
 /* What a file tells about a process, which its rows call by a text (kc_trace_row.process). */
 struct kc_trace_process {
-	const char *name;  /* "": the file's */
-	int64_t pid;       /* KC_TRACE_UNKNOWN: its number among those of the run */
-	const char *place; /* whose GPUs its ordinals count, as ranks may each see one GPU 0. "": the machine's */
+	const char *name;    /* "": the file's */
+	int64_t pid;         /* KC_TRACE_UNKNOWN: its number among those of the run */
+	const char *place;   /* whose GPUs its ordinals count, as ranks may each see one GPU 0. "": the machine's */
+	uint32_t world_size; /* ranks of its job; 0: not known */
 };
 
 struct kc_trace_device {

@@ -130,6 +130,7 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 #define TAKE(column) row->column = columns->column == ABSENT ? "" : record->fields[columns->column];
 	KC_TRACE_TEXTS(TAKE)
 #undef TAKE
+	row->launched_by.id = 0;
 	rc = take_kind(&t, row);
 	return rc ? rc : settle_time(row, why, why_size);
 }

@@ -51,6 +51,15 @@ struct kc_trace_columns {
 #undef KC_TRACE_COLUMN
 };
 
+/* What launched a kernel: import/operators/work.h. */
+struct kc_trace_operator {
+	uint32_t id; /* of the file; 0: not known */
+	const char *name, *inputs, *type;
+	double flop, bytes; /* NAN: not known */
+	int is_nominal;
+	uint32_t parts; /* 0: not known how much of that is this kernel's; n: all n launches have done the same */
+};
+
 struct kc_trace_row {
 	enum kc_trace_kind what;
 #define KC_TRACE_NUMBER(name, ...) int64_t name;
@@ -59,6 +68,7 @@ struct kc_trace_row {
 #define KC_TRACE_TEXT(column) const char *column; /* "": unknown */
 	KC_TRACE_TEXTS(KC_TRACE_TEXT)
 #undef KC_TRACE_TEXT
+	struct kc_trace_operator launched_by;
 };
 
 static inline int kc_trace_row_has_time(const struct kc_trace_row *row)

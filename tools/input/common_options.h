@@ -8,9 +8,18 @@
 #define KC_COMMON_OPTIONS_H
 
 #include <argp.h>
+#include <stddef.h>
+
+/* Starts as zeros. */
+struct kc_databases {
+	char **at;
+	size_t count;
+};
 
 struct kc_common_options {
-	const char *database; /* NULL: none was given */
+	const char *database;          /* the first; NULL: none was given */
+	int may_be_several;            /* databases, which kc_common_database() makes one */
+	struct kc_databases databases; /* all, if there may be several */
 	int json;
 };
 
@@ -23,6 +32,12 @@ enum { KC_KEY_JSON = 0x300 };
 
 /* 0; ARGP_ERR_UNKNOWN: none of these. A second database ends the process with KC_EXIT_USAGE. */
 error_t kc_common_option(struct kc_common_options *options, int key, char *arg, struct argp_state *state);
+/* The database that was given, NULL: none. Several are merged into a temporary one: tools/system/merging.h. */
+const char *kc_common_database(struct kc_common_options *options);
+/* 0 or ENOMEM. */
+error_t kc_databases_add(struct kc_databases *databases, char *database);
+/* Likewise one of them, NULL: there is none. The list is empty then. */
+const char *kc_databases_one(struct kc_databases *databases);
 /* Keeps the only value of an argument that may be given once; `what` names it in the message. */
 void kc_only_argument(const char **kept, const char *what, const char *arg, struct argp_state *state);
 /* Ends the process with KC_EXIT_USAGE where both were given. */

@@ -1,6 +1,7 @@
 #include "count_spec.h"
 
 #include "predictor/device/units.h"
+#include "store/common/options.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,6 +14,7 @@
 
 /* Keys beside the counters, and which counters were given. */
 struct given {
+	int is_beside; /* another kernel */
 	uint8_t counter[KC_COUNTER_COUNT];
 	double sectors_per_request; /* 0: not given */
 	double bank_conflict_degree;
@@ -26,6 +28,16 @@ static int number(const char *text, double *out)
 	return end == text || *end || !(*out >= 0) || *out > COUNT_MAX ? -EINVAL : 0;
 }
 
+static int bytes(const char *text, double *out)
+{
+	uint64_t value;
+
+	if (kc_parse_bytes(text, &value) || (double)value > COUNT_MAX)
+		return -EINVAL;
+	*out = (double)value;
+	return 0;
+}
+
 /* -ENOENT: no counter. */
 static int set(struct kc_count_spec *spec, struct given *given, const char *key, const char *value)
 {
@@ -37,9 +49,10 @@ static int set(struct kc_count_spec *spec, struct given *given, const char *key,
 		if (strcmp(key, kc_cost_counter_name(i)))
 			continue;
 		given->counter[i] = 1;
+		spec->has_counters = 1;
 		return number(value, &spec->counts.of[i]);
 	}
-	return -ENOENT;
+	return given->is_beside && !strcmp(key, "footprint") ? bytes(value, &spec->footprint_bytes) : -ENOENT;
 }
 
 static void fill(struct kc_count_spec *spec, const struct given *given, enum kc_cost_counter counter, double value)
@@ -71,9 +84,10 @@ static void fill_what_follows(struct kc_count_spec *spec, const struct given *gi
 	spec->counts.active_share = 1;
 }
 
-static int is_of_kernel(const char *key)
+static int is_of_kernel(const struct given *given, const char *key)
 {
-	return !strcmp(key, "blocks") || !strcmp(key, "threads") || !strcmp(key, "regs") || !strcmp(key, "smem");
+	return !strcmp(key, "blocks") || !strcmp(key, "threads") || !strcmp(key, "regs") || !strcmp(key, "smem") ||
+	       (given->is_beside && (!strcmp(key, "cluster") || !strcmp(key, "time")));
 }
 
 /* One key=value: sets a counter, or appends a key of the kernel itself to left. */
@@ -86,10 +100,11 @@ static int take(struct kc_count_spec *spec, struct given *given, const char *key
 		snprintf(why, why_size, "%s=%s: not a number from 0 to 1e15", key, value);
 	if (rc != -ENOENT)
 		return rc;
-	if (!value || !is_of_kernel(key)) {
-		snprintf(
-		    why, why_size,
-		    "\"%s\": a kernel has blocks=, threads=, regs=, smem= and counters per thread, such as fma=", key);
+	if (!value || !is_of_kernel(given, key)) {
+		snprintf(why, why_size,
+			 "\"%s\": a kernel has blocks=, threads=, regs=, smem=%s and counters per thread, "
+			 "such as fma=",
+			 key, given->is_beside ? ", cluster=, time=, footprint=" : "");
 		return -EINVAL;
 	}
 	sprintf(left + strlen(left), "%s%s=%s", *left ? "," : "", key, value);
@@ -114,13 +129,13 @@ static int take_counters(struct kc_count_spec *spec, struct given *given, char *
 	return rc;
 }
 
-int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size)
+static int read_spec(const char *text, int is_beside, struct kc_count_spec *out, char *why, size_t why_size)
 {
-	struct given given = {0};
+	struct given given = {.is_beside = is_beside};
 	char *copy = strdup(text), *left = malloc(strlen(text) + 1);
 	int rc = copy && left ? 0 : -ENOMEM;
 
-	*out = (struct kc_count_spec){0};
+	*out = (struct kc_count_spec){.footprint_bytes = KC_FOOTPRINT_UNKNOWN};
 	if (rc)
 		snprintf(why, why_size, "%s", strerror(ENOMEM));
 	else
@@ -133,4 +148,14 @@ int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t
 	free(left);
 	free(copy);
 	return rc;
+}
+
+int kc_count_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size)
+{
+	return read_spec(text, 0, out, why, why_size);
+}
+
+int kc_neighbour_spec(const char *text, struct kc_count_spec *out, char *why, size_t why_size)
+{
+	return read_spec(text, 1, out, why, why_size);
 }

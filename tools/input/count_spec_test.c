@@ -52,6 +52,29 @@ static void what_follows(void **state)
 	assert_true(n[KC_COUNT_OF_BYTES_LOADED] == 16 && n[KC_COUNT_OF_SECTORS] == 7);
 }
 
+/* Beside another kernel; alone these keys are refused. */
+static void beside_another(void **state)
+{
+	struct kc_count_spec spec;
+	char why[256] = "";
+
+	(void)state;
+	assert_int_equal(
+	    kc_neighbour_spec("blocks=8,threads=64,time=2ms,cluster=2,fma=3,footprint=48K", &spec, why, sizeof(why)),
+	    0);
+	assert_int_equal(spec.kernel.time_ns, 2000000);
+	assert_int_equal(spec.kernel.cluster_blocks, 2);
+	assert_true(spec.footprint_bytes == 49152 && spec.has_counters);
+	assert_int_equal(kc_neighbour_spec("blocks=8,threads=64", &spec, why, sizeof(why)), 0);
+	assert_true(spec.footprint_bytes == KC_FOOTPRINT_UNKNOWN && !spec.has_counters);
+	assert_int_equal(kc_neighbour_spec("blocks=8,threads=64,footprint=-1", &spec, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "footprint=-1"));
+	assert_int_equal(kc_neighbour_spec("blocks=8,threads=64,nosuch=1", &spec, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "footprint="));
+	assert_int_equal(kc_count_spec("blocks=8,threads=64,time=2ms,fma=1", &spec, why, sizeof(why)), -EINVAL);
+	assert_int_equal(kc_count_spec("blocks=8,threads=64,footprint=1,fma=1", &spec, why, sizeof(why)), -EINVAL);
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -85,6 +108,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(counters),
 	    cmocka_unit_test(what_follows),
+	    cmocka_unit_test(beside_another),
 	    cmocka_unit_test(refused),
 	};
 

@@ -117,9 +117,21 @@ static void set_processes(struct kc_filter_choice *choice, const char *arg, stru
 	set_named(&named, arg, state);
 }
 
-static void set_devices(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
+static void set_ranks(struct kc_filter_choice *choice, const char *arg, struct argp_state *state)
 {
-	const struct named named = {"--device", "numbers and names of GPUs", &choice->devices, &choice->device_names};
+	const char *at = arg;
+	int64_t number;
+
+	do {
+		if (next_number(&at, &number) < 0)
+			argp_error(state, "--rank takes numbers of ranks, separated by commas, not \"%s\"", arg);
+		add_number(&choice->ranks, number, "--rank", state);
+	} while (*at);
+}
+
+static void set_devices(struct kc_filter_choice *choice, const char *option, const char *arg, struct argp_state *state)
+{
+	const struct named named = {option, "numbers and names of GPUs", &choice->devices, &choice->device_names};
 
 	set_named(&named, arg, state);
 }
@@ -151,7 +163,13 @@ error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, st
 		set_processes(choice, arg, state);
 		return 0;
 	case KC_KEY_DEVICE:
-		set_devices(choice, arg, state);
+		set_devices(choice, "--device", arg, state);
+		return 0;
+	case KC_KEY_GPU:
+		set_devices(choice, "--gpu", arg, state);
+		return 0;
+	case KC_KEY_RANK:
+		set_ranks(choice, arg, state);
 		return 0;
 	case KC_KEY_SINCE:
 		choice->since_ns = 0;

@@ -1,6 +1,6 @@
 /*
  * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
- * --device, --since, --until, --min; --sort, --top. The same in every command that reads launches.
+ * --rank, --gpu, --device, --since, --until, --min; --sort, --top. The same in every command that reads launches.
  */
 #ifndef KC_FILTER_OPTIONS_H
 #define KC_FILTER_OPTIONS_H
@@ -17,6 +17,8 @@ enum {
 	KC_KEY_STREAM,
 	KC_KEY_PROCESS,
 	KC_KEY_DEVICE,
+	KC_KEY_GPU,
+	KC_KEY_RANK,
 	KC_KEY_SINCE,
 	KC_KEY_UNTIL,
 	KC_KEY_MIN,
@@ -34,6 +36,8 @@ enum {
 	 "only launches on streams of these numbers in the report; \"default\": on default streams", 0},                     \
 	{"process", KC_KEY_PROCESS, "PID|NAME[,...]", 0,                                                               \
 	 "only launches of processes with these numbers or names in the report", 0},                      \
+	{"rank", KC_KEY_RANK, "N[,N...]", 0, "only launches of these ranks of a job", 0},                              \
+	{"gpu", KC_KEY_GPU, "N|NAME[,...]", 0, "only launches on GPUs of these numbers or names in the report", 0},    \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
 	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
 	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \

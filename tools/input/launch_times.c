@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What comes to no work takes as long as an empty kernel, which none is shorter than. Nor is any than its bound. */
 static void time_resources(const struct kc_device *device, const struct kc_counts *counts,
 			   struct kc_launch_times *times)
 {
@@ -16,8 +15,8 @@ static void time_resources(const struct kc_device *device, const struct kc_count
 	kc_resource_times(device, &times->work, counts, &times->resources);
 	width = exp((double)kc_resource_half_width(counts, &times->resources));
 	times->bound_ns = kc_resource_bound_ns(device, &times->work, counts, &times->bound_by);
-	times->low_ns = fmax(times->resources.total_ns / width, fmax(times->resources.floor_ns, times->bound_ns));
-	times->low_ns = fmin(times->low_ns, times->resources.total_ns);
+	times->low_ns =
+	    kc_resource_low_ns(times->resources.total_ns, width, kc_resource_least_ns(device, &times->work, counts));
 	times->high_ns = times->resources.total_ns * width;
 }
 

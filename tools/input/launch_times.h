@@ -11,7 +11,7 @@
 #define KC_LAUNCH_TIMES_H
 
 #include "predictor/papers/models.h"
-#include "predictor/solo/resources.h"
+#include "predictor/solo/resources/resources.h"
 
 #include <stddef.h>
 

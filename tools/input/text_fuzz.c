@@ -61,6 +61,7 @@ static void of_commands(const char *text)
 	kc_delay_spec(text, &delay);
 	kc_layer_spec(text, &layers);
 	kc_count_spec(text, &counts, why, sizeof(why));
+	kc_neighbour_spec(text, &counts, why, sizeof(why));
 	if (kc_kernel_spec(text, &kernel, why, sizeof(why)) == 0)
 		kc_kernel_spec_work(&kernel, a100, &work, why, sizeof(why));
 }

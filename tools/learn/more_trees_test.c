@@ -99,6 +99,26 @@ static void trees_are_read(void **state)
 	assert_int_equal(x->more.leaves[KC_PRIOR_LEAVES + 1], 20);
 }
 
+/* Numbers are decimal, but for nodes: 12 trees, and 12 limits of the first trait. */
+static void many_trees_are_read(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_string_equal(train(x,
+				  "cat >/dev/null; echo trees 0.75 0.5 12 12 0.5 0.001\n"
+				  "echo 12 $(seq 12); yes 0 | head -n 17\n"
+				  "for i in $(seq 12); do echo $(yes 8081 | head -n 15) $(seq 11 26); done",
+				  LESSONS, LONG_MS),
+			    "");
+	assert_int_equal(x->more.tree_count, 12);
+	assert_int_equal(x->more.limit_count, 12);
+	assert_int_equal(x->more.row.limits_at[1], 12);
+	assert_int_equal(x->more.row.limits_at[KC_TRAITS], 12);
+	assert_float_equal(x->more.limits[11], 12, 0);
+	assert_int_equal(x->more.nodes[12 * KC_PRIOR_NODES - 1], 0x8081);
+	assert_int_equal(x->more.leaves[12 * KC_PRIOR_LEAVES - 1], 26);
+}
+
 /* Of 4,000 lessons, more than a pipe holds. */
 static void every_lesson_is_told(void **state)
 {
@@ -126,6 +146,7 @@ static void what_is_no_trees_is_said(void **state)
 	assert_string_equal(train(x, "exit 0", LESSONS, LONG_MS), expected); /* and reads nothing */
 	assert_string_equal(train(x, "echo trees 1 1 64 4590 1 1", LESSONS, LONG_MS), expected);
 	assert_string_equal(train(x, "echo trees 1 1 65 0 1 1", LESSONS, LONG_MS), expected);
+	assert_string_equal(train(x, "echo trees 1 1 0 0 1 1; yes 0 | head -n 17", LESSONS, LONG_MS), expected);
 	assert_string_equal(train(x, "echo trees 1 1 -1 0 1 1", LESSONS, LONG_MS), expected);
 	assert_string_equal(train(x, "cat <<END | sed 's/8081 0/8000 0/'\n" ANSWER "END\n", LESSONS, LONG_MS),
 			    expected); /* a node that leads back to itself */
@@ -189,6 +210,7 @@ static void without_a_python_or_lessons_there_are_none(void **state)
 	struct fixture *x = *state;
 	char why[300];
 
+	assert_string_equal(train(x, "cat >/dev/null; cat <<END\n" ANSWER "END\n", KC_MORE_TREES_LEAST, LONG_MS), "");
 	assert_string_equal(train(x, "touch \"$0.was-run\"", KC_MORE_TREES_LEAST - 1, LONG_MS),
 			    "127 launch shapes are too few to learn from, 128 are enough");
 	assert_int_equal(
@@ -202,6 +224,7 @@ int main(void)
 #define WITH_FOLDER(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    WITH_FOLDER(trees_are_read),
+	    WITH_FOLDER(many_trees_are_read),
 	    WITH_FOLDER(every_lesson_is_told),
 	    WITH_FOLDER(what_is_no_trees_is_said),
 	    WITH_FOLDER(a_python_that_fails_or_hangs_is_said),

@@ -41,17 +41,33 @@ static void add_regex(struct text *text, const char *what, const struct kc_filte
 		    kc_shorten_middle(regex->text, REGEX_COLUMNS, shown, sizeof(shown)));
 }
 
+/* What stands between commas, and is a name as well with these: it is shown as it was typed. */
+static int is_part(const struct kc_filter_names *names, uint32_t name)
+{
+	const char *from = names->each[name].at, *to = from + names->each[name].length;
+
+	for (uint32_t i = name + 1; i < names->count; i++)
+		if (names->each[i].at <= from && to <= names->each[i].at + names->each[i].length)
+			return 1;
+	return 0;
+}
+
 static void add_names(struct text *text, const char *what, const char *before, const struct kc_filter_names *names)
 {
 	char shown[4 * REGEX_COLUMNS + 4], name[REGEX_COLUMNS * 4];
+	unsigned count = 0;
 
 	if (!*before && names->count)
 		add(text, "%s%s ", separator(text), what);
-	for (uint32_t i = 0; i < names->count && i < NUMBERS_SHOWN; i++) {
+	for (uint32_t i = 0; i < names->count; i++) {
+		if (is_part(names, i) || count++ >= NUMBERS_SHOWN)
+			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)names->each[i].length, names->each[i].at);
-		add(text, "%s\"%s\"", i ? " or " : before,
+		add(text, "%s\"%s\"", count > 1 ? " or " : before,
 		    kc_shorten_middle(name, REGEX_COLUMNS, shown, sizeof(shown)));
 	}
+	if (count > NUMBERS_SHOWN)
+		add(text, " or %u more", count - NUMBERS_SHOWN);
 }
 
 /* "stream default or 3" */
@@ -95,6 +111,7 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	add_numbers(&text, "stream", choice->default_streams, &choice->streams);
 	add_numbers(&text, "process", 0, &choice->processes);
 	add_names(&text, "process", choice->processes.count ? " or " : "", &choice->process_names);
+	add_numbers(&text, "rank", 0, &choice->ranks);
 	add_numbers(&text, "GPU", 0, &choice->devices);
 	add_names(&text, "GPU", choice->devices.count ? " or " : "", &choice->device_names);
 	add_times(&text, choice);
@@ -161,6 +178,7 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	json_object_set_new(out, "exclude", kc_json_text(choice->exclude.text));
 	json_object_set_new(out, "streams", numbers_json(&choice->streams, choice->default_streams));
 	json_object_set_new(out, "processes", named_json(&choice->processes, &choice->process_names));
+	json_object_set_new(out, "ranks", numbers_json(&choice->ranks, 0));
 	json_object_set_new(out, "devices", named_json(&choice->devices, &choice->device_names));
 	json_object_set_new(out, "since_ns", time_json(choice->since_ns));
 	json_object_set_new(out, "until_ns", time_json(choice->until_ns));

@@ -3,6 +3,7 @@
 #include "store/common/printable.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,11 +92,11 @@ char *kc_format_signed_ns(double ns, char out[static KC_FORMAT_BYTES])
 	return with_sign(ns, kc_format_ns(fabs(ns), text), out);
 }
 
-char *kc_format_signed_percent(double share, char out[static KC_FORMAT_BYTES])
+char *kc_format_signed_percent(double percent, char out[static KC_FORMAT_BYTES])
 {
 	char text[KC_FORMAT_BYTES];
 
-	return with_sign(share, kc_format_percent(fabs(share) * 100, text), out);
+	return with_sign(percent, kc_format_percent(fabs(percent), text), out);
 }
 
 char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES])
@@ -121,6 +122,24 @@ char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES])
 	}
 	snprintf(out, KC_FORMAT_BYTES, "%.*f %s", unit == 0 ? 0 : 1, value, units[unit]);
 	return out;
+}
+
+char *kc_format_rate(double per_s, const char *unit, char out[static KC_FORMAT_BYTES])
+{
+	if (!isfinite(per_s))
+		return strcpy(out, "-");
+	snprintf(out, KC_FORMAT_BYTES, per_s < 1e10 ? "%.2f %s" : "%.1f %s", fmin(per_s, 1e30) / 1e9, unit);
+	return out;
+}
+
+void kc_add_text(char *text, size_t size, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + length, size - length, format, arguments);
+	va_end(arguments);
 }
 
 size_t kc_text_width(const char *text)

@@ -38,8 +38,21 @@ static void test_signs(void **state)
 	assert_string_equal(kc_format_signed_ns(4.7e6, out), "+4.70 ms");
 	assert_string_equal(kc_format_signed_ns(-481e3, out), "-481 µs");
 	assert_string_equal(kc_format_signed_ns(NAN, out), "-");
-	assert_string_equal(kc_format_signed_percent(0.262, out), "+26.2 %");
-	assert_string_equal(kc_format_signed_percent(-0.5, out), "-50.0 %");
+	assert_string_equal(kc_format_signed_percent(26.2, out), "+26.2 %");
+	assert_string_equal(kc_format_signed_percent(-50, out), "-50.0 %");
+}
+
+static void test_adding_leaves_out_what_has_no_room(void **state)
+{
+	char text[8] = "";
+
+	(void)state;
+	kc_add_text(text, sizeof(text), "%d", 123);
+	assert_string_equal(text, "123");
+	kc_add_text(text, sizeof(text), "%s%s", ", ", "four");
+	assert_string_equal(text, "123, fo");
+	kc_add_text(text, sizeof(text), "five");
+	assert_string_equal(text, "123, fo");
 }
 
 static void test_count(void **state)
@@ -121,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ns),
 	    cmocka_unit_test(test_signs),
+	    cmocka_unit_test(test_adding_leaves_out_what_has_no_room),
 	    cmocka_unit_test(test_count),
 	    cmocka_unit_test(test_percent),
 	    cmocka_unit_test(test_ratio),

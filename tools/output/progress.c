@@ -24,7 +24,8 @@ void kc_progress_begin(struct kc_progress *p, const char *what, const char *done
 	kc_progress_next(p, done, whole);
 	p->terminal = isatty(STDERR_FILENO);
 	p->shown = 0;
-	p->next_ns = now_ns() + (p->terminal ? QUIET_NS : ELSEWHERE_NS);
+	p->begin_ns = now_ns();
+	p->next_ns = p->begin_ns + (p->terminal ? QUIET_NS : ELSEWHERE_NS);
 }
 
 void kc_progress_next(struct kc_progress *p, const char *done, uint64_t whole)
@@ -42,7 +43,10 @@ void kc_progress(struct kc_progress *p, uint64_t done)
 		return;
 	p->next_ns = now + (p->terminal ? TERMINAL_NS : ELSEWHERE_NS);
 	fputs(p->terminal ? CLEAR_LINE : "", stderr);
-	fprintf(stderr, "%s: %d %% %s", p->what, percent < 100 ? percent : 100, p->done);
+	if (p->whole)
+		fprintf(stderr, "%s: %d %% %s", p->what, percent < 100 ? percent : 100, p->done);
+	else
+		fprintf(stderr, "%s: %s for %d s", p->what, p->done, (int)((now - p->begin_ns) / SECOND_NS));
 	fputs(p->terminal ? "" : "\n", stderr);
 	fflush(stderr);
 	p->shown = 1;

@@ -7,8 +7,8 @@
 
 struct kc_progress {
 	const char *what, *done; /* "trace.json", "read" */
-	uint64_t whole;          /* in the unit of kc_progress() */
-	int64_t next_ns;
+	uint64_t whole; /* in the unit of kc_progress(); 0: not known, and seconds are told instead of percent */
+	int64_t begin_ns, next_ns;
 	int terminal;
 	int shown;
 };

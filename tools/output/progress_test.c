@@ -54,6 +54,18 @@ static void slow(void)
 	kc_progress_end(&progress);
 }
 
+/* Nobody knows how much it is. */
+static void unending(void)
+{
+	struct kc_progress progress;
+
+	kc_progress_begin(&progress, "t.db", "replayed", 0);
+	progress.begin_ns -= INT64_C(12300000000);
+	progress.next_ns = 0;
+	kc_progress(&progress, 0);
+	kc_progress_end(&progress);
+}
+
 static void lines(void **state)
 {
 	char text[256];
@@ -63,6 +75,8 @@ static void lines(void **state)
 	assert_string_equal(text, "");
 	said(slow, text, sizeof(text));
 	assert_string_equal(text, "t.json: 25 % read\nt.json: 100 % stored\n");
+	said(unending, text, sizeof(text));
+	assert_string_equal(text, "t.db: replayed for 12 s\n");
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 #include "distinct.h"
 #include "format.h"
+#include "store/common/printable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,6 +132,33 @@ static int shorten_column(struct kc_table *table, unsigned column, size_t width)
 	return rc;
 }
 
+/* Bytes of the text that a line of so many columns takes: up to the last blank there, or as many as fit. */
+static size_t line_bytes(const char *text, size_t columns)
+{
+	struct kc_printable shown;
+	size_t at = 0, used = 0, blank = 0, n;
+
+	for (; (n = kc_printable_char(text + at, &shown)) > 0; at += n) {
+		used += shown.columns;
+		if (text[at] == ' ')
+			blank = at;
+		else if (used > columns && at > 0)
+			return blank > 0 ? blank : at;
+	}
+	return at;
+}
+
+static void print_lines(FILE *to, const char *text, unsigned indent, unsigned width)
+{
+	while (*text) {
+		size_t bytes = line_bytes(text, width > indent ? width - indent : 1);
+
+		fprintf(to, "%*s%.*s\n", (int)indent, "", (int)bytes, text);
+		text += bytes;
+		text += strspn(text, " ");
+	}
+}
+
 int kc_table_print(struct kc_table *table, FILE *to, unsigned indent, unsigned width)
 {
 	size_t widths[KC_TABLE_COLUMNS];
@@ -153,7 +181,7 @@ int kc_table_print(struct kc_table *table, FILE *to, unsigned indent, unsigned w
 		}
 		fputc('\n', to);
 		if (row > 0 && table->notes[row - 1])
-			fprintf(to, "%*s%s\n", (int)(indent + NOTE_INDENT), "", table->notes[row - 1]);
+			print_lines(to, table->notes[row - 1], indent + NOTE_INDENT, width);
 	}
 	return 0;
 }
@@ -176,6 +204,11 @@ unsigned kc_page_width(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0 || size.ws_col > PAGE_MAX)
 		return PAGE_MAX;
 	return size.ws_col < PAGE_MIN ? PAGE_MIN : size.ws_col;
+}
+
+void kc_print_wrapped(const char *text, unsigned indent)
+{
+	print_lines(stdout, text, indent, kc_page_width());
 }
 
 int kc_table_finish(struct kc_table *table, unsigned indent)

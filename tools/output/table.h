@@ -46,4 +46,7 @@ int kc_table_finish(struct kc_table *table, unsigned indent);
 /* The width to print for: that of the terminal, from 80 to 100; 100 if stdout is not a terminal. */
 unsigned kc_page_width(void);
 
+/* Prints lines of whole words as wide as that, each after indent blanks. */
+void kc_print_wrapped(const char *text, unsigned indent);
+
 #endif

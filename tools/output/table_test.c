@@ -84,12 +84,39 @@ static void test_a_table_without_memory_fails_with_a_message(void **state)
 	close(kept);
 }
 
+/* 30 columns: 2 of the table, 2 of the note, 26 of text. */
+static void test_notes_are_as_wide_as_their_table(void **state)
+{
+	static const char *const cells[] = {"a", "1", "x"};
+	struct kc_table table;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(to);
+	kc_table_init(&table, columns);
+	kc_table_row(&table, cells);
+	kc_table_note(&table, "stream 2; after a(int, ù), stream 13, abcdefghijklmnopqrstuvwxyz0123 end");
+	assert_int_equal(kc_table_print(&table, to, 2, 30), 0);
+	kc_table_free(&table);
+	fclose(to);
+	assert_string_equal(text, "  name  count  why\n"
+				  "  a         1  x\n"
+				  "    stream 2; after a(int, ù),\n"
+				  "    stream 13,\n"
+				  "    abcdefghijklmnopqrstuvwxyz\n"
+				  "    0123 end\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_columns_are_aligned),
 	    cmocka_unit_test(test_one_column_gives_way),
 	    cmocka_unit_test(test_names_that_give_way_stay_different),
+	    cmocka_unit_test(test_notes_are_as_wide_as_their_table),
 	    cmocka_unit_test(test_a_table_without_memory_fails_with_a_message),
 	};
 

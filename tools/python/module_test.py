@@ -71,6 +71,18 @@ class Reading(InFolder):
             with self.assertRaises(kerncast.Error):
                 database.launches("sparse")
 
+    def test_transfers(self):
+        with kerncast.open(self.path) as database:
+            transfers = database.transfers("dicts")
+            self.assertEqual([(row["kind"], row["bytes"], row["measured_ns"], row["stream_number"]) for row in transfers],
+                             self.rows("SELECT t.kind, t.bytes, t.measured_end_ns - t.measured_start_ns, s.local FROM transfer t "
+                                       "JOIN stream s ON s.id = t.stream ORDER BY t.process, t.sequence"))
+            self.assertGreater(len(transfers), 2)
+            self.assertEqual(database.transfers("dicts", columns=["bytes"], limit=1), [{"bytes": transfers[0]["bytes"]}])
+            with self.assertRaises(kerncast.Error) as caught:
+                database.transfers("dicts", columns=["kernel_name"])
+            self.assertIn("transfers have no column 'kernel_name'", str(caught.exception))
+
     def test_runs(self):
         self.change("INSERT INTO run SELECT id + 1, 'other', started_unix_ns, command_line, directory, simulated, source FROM run")
         with kerncast.open(self.path) as database:
@@ -100,6 +112,40 @@ class Reading(InFolder):
             self.assertEqual([(row["name"], row["launches"], row["measured"], row["matched"], row["measured_ns"],
                                row["mean_measured_ns"], row["mean_predicted_ns"]) for row in database.kernels("dicts")],
                              [("long", 1, 1, 0, 9000, 9000, None), ("short", 3, 3, 0, 6001, 6001 / 3, None)])
+
+    def test_traces(self):
+        trace, path = os.path.join(self.folder, "t.csv"), os.path.join(self.folder, "traces.db")
+        for factor in (1, 2):
+            with open(trace, "w") as file:
+                file.write("process,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,stream,name\n")
+                for number in range(60):
+                    for kernel, ns in (("steady", 40000), ("moved", 30000 * factor)):
+                        file.write(f"0,kernel,{number * 1000000 + ns},{ns + number % 7},8,1,1,64,1,1,20,{kernel}\n")
+            self.assertIn("120 kernels", kerncast.import_trace(trace, database=path))
+        with kerncast.open(path) as database:
+            self.assertEqual({row["stream_number"] for row in database.launches("dicts")}, {20})
+        told = kerncast.diff(path, path, old_run=1)
+        self.assertEqual([(one["name"], one["difference_ns"]) for one in told["contributors"]], [("moved", 60 * 30000)])
+        self.assertEqual(kerncast.diff(path, path, old_run=1, kernel="steady")["contributors"], [])
+        shutil.copy(path, path + ".copy")
+        told = kerncast.diff([path], [path, path + ".copy"], old_run=1)
+        self.assertEqual([(one["name"], one["difference_ns"]) for one in told["contributors"]], [("moved", 60 * 30000)])
+        self.assertEqual(kerncast.slow(path, run=1, old="none")["run"], 1)
+        self.assertEqual(kerncast.slow([path, path + ".copy"], run=1, old="none")["run"], 1)
+        for wrong, part in ((lambda: kerncast.slow(path, run=9), "9"), (lambda: kerncast.slow(path, top=None), "top takes a value"),
+                            (lambda: kerncast.import_trace(), "no trace"), (lambda: kerncast.diff(path, trace), "t.csv"),
+                            (lambda: kerncast.diff([], path), "no database"),
+                            (lambda: kerncast.import_trace(path + "?"), "No such file"),
+                            (lambda: kerncast.slow("--version"), "--version")):
+            with self.assertRaises(kerncast.Error) as caught:
+                wrong()
+            self.assertIn(part, str(caught.exception))
+
+    def test_version(self):
+        told = subprocess.run(["kerncast", "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(told.splitlines()[0], f"kerncast {kerncast.__version__}")
+        with self.assertRaises(AttributeError):
+            kerncast.other
 
     def test_closed(self):
         database = kerncast.open(self.path)

@@ -93,10 +93,13 @@ static void put_metadata(struct trace *trace, int64_t pid, const char *what, con
 
 static const char process_sql[] =
     "WITH began AS (SELECT run, min(started_ns) AS ns FROM process WHERE run BETWEEN ?1 AND ?2 GROUP BY run)"
-    " SELECT p.id, p.run, p.pid, r.started_unix_ns - b.ns, r.started_unix_ns, p.simulated,"
+    " SELECT p.id, p.run, iif(p.source IS NULL, " KC__PROCESS_NAME
+    ", 'pid ' || p.pid) || iif((SELECT count(DISTINCT x.device) > 1 FROM process_device x JOIN process q"
+    " ON q.id = x.process WHERE q.run BETWEEN ?1 AND ?2), coalesce(', GPU ' || " KC__GPU_NUMBERS
+    ", ''), ''), r.started_unix_ns - b.ns, r.started_unix_ns, p.simulated,"
     " coalesce(p.command_line, p.executable, ''), p.source NOT NULL,"
     " min(p.started_ns, coalesce(" EARLIEST_LAUNCH_SQL ", p.started_ns), coalesce(" EARLIEST_TRANSFER_SQL
-    ", p.started_ns))"
+    ", p.started_ns)), p.rank"
     " FROM process p JOIN run r ON r.id = p.run JOIN began b ON b.run = p.run"
     " WHERE p.run BETWEEN ?1 AND ?2 ORDER BY p.id";
 
@@ -105,6 +108,17 @@ static void begin_at(struct trace *trace, int64_t unix_ns)
 {
 	if (unix_ns < trace->base_unix_ns)
 		trace->base_unix_ns = unix_ns;
+}
+
+/* Viewers show ranks in their order. */
+static void put_place(struct trace *trace, int64_t pid, int64_t rank)
+{
+	struct kc__chrome_text *text = &trace->out.text;
+
+	kc__chrome_begin(&trace->out, "M", pid, 0);
+	kc__chrome_put(text, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":");
+	kc__chrome_put_integer(text, rank);
+	kc__chrome_put(text, "}}");
 }
 
 static int add_process(struct trace *trace, sqlite3_stmt *row)
@@ -122,10 +136,11 @@ static int add_process(struct trace *trace, sqlite3_stmt *row)
 	trace->tracks.next_tid = id; /* no track has the number of a process, which would be its main thread */
 	if (!kc_filter_process(trace->filter, id))
 		return 0;
-	snprintf(name, sizeof(name), "%srun %" PRId64 ", pid %" PRId64 ": %s",
-		 kc__chrome_integer(row, 5) ? "SIMULATED " : "", kc__chrome_integer(row, 1), kc__chrome_integer(row, 2),
-		 kc__chrome_string(row, 6));
+	snprintf(name, sizeof(name), "%srun %" PRId64 ", %s: %s", kc__chrome_integer(row, 5) ? "SIMULATED " : "",
+		 kc__chrome_integer(row, 1), kc__chrome_string(row, 2), kc__chrome_string(row, 6));
 	put_metadata(trace, id, "process_name", "name", name);
+	if (sqlite3_column_type(row, 9) == SQLITE_INTEGER)
+		put_place(trace, id, kc__chrome_integer(row, 9));
 	if (kc__chrome_integer(row, 7))
 		put_metadata(trace, id, "process_labels", "labels", "predicted by replay");
 	return kc__chrome_flush(&trace->out, 0);
@@ -152,20 +167,20 @@ static int put_processes(struct kc_store *store, const struct kc_selection *sele
 
 /* Slices */
 
-static void begin_slice(struct trace *trace, const char *phase, const char *name, int64_t tid, int64_t ts_ns)
+static void begin_slice(struct trace *trace, const char *phase, int64_t tid, int64_t ts_ns)
 {
 	struct kc__chrome_text *text = &trace->out.text;
 
 	kc__chrome_begin(&trace->out, phase, trace->process, tid);
 	kc__chrome_key(text, "ts");
 	kc__chrome_put_us(text, kc_plus_ns(ts_ns, trace->offset_ns));
-	kc__chrome_named(text, "name", name);
 }
 
-static void put_category(struct kc__chrome_text *text, const struct kc__chrome_op *op, enum kc__track_kind kind)
+static void put_name(struct kc__chrome_text *text, const struct kc__chrome_op *op, enum kc__track_kind kind)
 {
-	kc__chrome_key(text, "cat");
-	kc__chrome_put(text, "\"");
+	kc__chrome_key(text, "name");
+	kc__chrome_put(text, op->name);
+	kc__chrome_put(text, ",\"cat\":\"");
 	kc__chrome_put(text, op->category);
 	kc__chrome_put(text, ",");
 	kc__chrome_put(text, kc__track_kind_name(kind));
@@ -186,8 +201,8 @@ static void put_asynchronous(struct trace *trace, const struct kc__chrome_op *op
 
 	trace->asynchronous++;
 	for (int i = 0; i < 2; i++) {
-		begin_slice(trace, i ? "e" : "b", op->name, 0, times[i]);
-		put_category(&trace->out.text, op, kind);
+		begin_slice(trace, i ? "e" : "b", 0, times[i]);
+		put_name(&trace->out.text, op, kind);
 		kc__chrome_id(&trace->out.text, trace->asynchronous);
 		end_slice(trace);
 	}
@@ -210,8 +225,8 @@ static int put_slice(struct trace *trace, const struct kc__chrome_op *op, enum k
 		return 0;
 	}
 	places[(*count)++] = (struct place){tid, op->start_ns[kind]};
-	begin_slice(trace, "X", op->name, tid, op->start_ns[kind]);
-	put_category(text, op, kind);
+	begin_slice(trace, "X", tid, op->start_ns[kind]);
+	put_name(text, op, kind);
 	kc__chrome_key(text, "dur");
 	kc__chrome_put_us(text, duration_ns);
 	kc__chrome_named(text, "cname", kc__chrome_colour(op));
@@ -251,7 +266,8 @@ static int put_call(struct trace *trace, const struct kc__chrome_op *op, struct 
 		track->graph_launch = op->graph_launch;
 		track->graph_start_ns = op->called_ns;
 		track->graph_tid = tid;
-		begin_slice(trace, "X", op->call, tid, op->called_ns);
+		begin_slice(trace, "X", tid, op->called_ns);
+		kc__chrome_named(text, "name", op->call);
 		kc__chrome_put(text, ",\"cat\":\"call\",\"dur\":");
 		kc__chrome_put_us(text, kc_minus_ns(op->launched_ns, op->called_ns));
 		put_call_args(text, op);
@@ -283,11 +299,8 @@ static void put_flow(struct trace *trace, const struct kc__chrome_op *op, struct
 		return;
 	sort_places(places, count);
 	for (size_t i = 0; i < count; i++) {
-		begin_slice(trace,
-			    i == 0          ? "s"
-			    : i + 1 < count ? "t"
-					    : "f",
-			    op->category, places[i].tid, places[i].ts_ns);
+		begin_slice(trace, i == 0 ? "s" : i + 1 < count ? "t" : "f", places[i].tid, places[i].ts_ns);
+		kc__chrome_named(text, "name", op->category);
 		kc__chrome_put(text, ",\"cat\":\"flow\"");
 		kc__chrome_id(text, (uint64_t)trace->process << KC_SEQUENCE_BITS | (uint64_t)op->sequence);
 		kc__chrome_put(text, i + 1 < count ? "}" : ",\"bp\":\"e\"}");
@@ -325,17 +338,16 @@ static int put_op(struct trace *trace, const struct kc__chrome_op *op)
 	return rc;
 }
 
-static int put_row(struct trace *trace, const struct kc__chrome_source *source)
+static int put_row(struct trace *trace, struct kc__chrome_source *source)
 {
-	int first = sqlite3_column_count(source->row) - KC__EXPORT_FILTER_COLUMNS;
-	int matches = kc_filter_row(trace->filter, source->row, first), rc;
 	struct kc__chrome_op op;
+	int rc = source->read(source, trace->replayed, &op), matches;
 
-	if (matches <= 0)
-		return matches;
-	rc = source->read(source->row, trace->replayed, &op);
 	if (rc < 0)
 		return rc;
+	matches = kc_filter_matches(trace->filter, &op.launch);
+	if (matches <= 0)
+		return matches;
 	enter_process(trace, op.process);
 	trace->args.used = 0;
 	source->put_args(&trace->args, source->row, &op);

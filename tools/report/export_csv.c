@@ -1,8 +1,13 @@
 #include "tools/output/csv.h"
 #include "export.h"
 
+#include "store/query/names.h"
+
 #include <errno.h>
 #include <sqlite3.h>
+#include <string.h>
+
+#define GPUS_MOST 64u
 
 static void field(struct kc_csv *csv, sqlite3_stmt *row, int i)
 {
@@ -32,8 +37,59 @@ int kc__export_error(int sqlite_rc)
 	}
 }
 
-static int put_rows(sqlite3_stmt *row, int columns, struct kc_filter *filter, struct kc_csv *csv)
+/* --- what the report calls the process and the GPU of a launch */
+
+struct gpu {
+	int64_t device; /* its row; 0: none */
+	char name[KC_GPU_NAME_BYTES];
+};
+
+struct places {
+	struct kc_store *store;
+	const struct kc_selection *selection;
+	int process_column, device_column;
+	int64_t process; /* of the launch before: launches come process by process; 0: none */
+	char process_name[KC_PROCESS_NAME_BYTES];
+	struct gpu gpus[GPUS_MOST]; /* met before, by their rows; another may have taken the place of one */
+};
+
+/* gpu_name: holds until the next row. */
+static int find_places(struct places *places, sqlite3_stmt *row, const char **gpu_name)
 {
+	int64_t process = sqlite3_column_int64(row, places->process_column),
+		device = sqlite3_column_int64(row, places->device_column), pid;
+	struct gpu *gpu = places->gpus + (uint64_t)device % GPUS_MOST;
+	int rc = 0;
+
+	if (process != places->process)
+		rc = kc_process_name(places->store, process, &pid, places->process_name);
+	if (rc == 0 && device != gpu->device)
+		rc = kc_gpu_name(places->store, places->selection, device, gpu->name);
+	places->process = process;
+	gpu->device = device;
+	*gpu_name = gpu->name;
+	return rc;
+}
+
+static void name_columns(struct places *places, sqlite3_stmt *row, int columns, struct kc_csv *csv)
+{
+	for (int i = 0; i < columns; i++) {
+		const char *name = sqlite3_column_name(row, i);
+
+		if (!strcmp(name, "process"))
+			places->process_column = i;
+		if (!strcmp(name, "device"))
+			places->device_column = i;
+		kc_csv_text(csv, name);
+	}
+	kc_csv_text(csv, "process_name");
+	kc_csv_text(csv, "gpu");
+	kc_csv_end_row(csv);
+}
+
+static int put_rows(sqlite3_stmt *row, int columns, struct kc_filter *filter, struct places *places, struct kc_csv *csv)
+{
+	const char *gpu;
 	int rc, matches;
 
 	while ((rc = sqlite3_step(row)) == SQLITE_ROW && !ferror(csv->to)) {
@@ -42,8 +98,13 @@ static int put_rows(sqlite3_stmt *row, int columns, struct kc_filter *filter, st
 			return matches;
 		if (!matches)
 			continue;
+		matches = find_places(places, row, &gpu);
+		if (matches < 0)
+			return matches;
 		for (int i = 0; i < columns; i++)
 			field(csv, row, i);
+		kc_csv_text(csv, places->process_name);
+		kc_csv_text(csv, gpu);
 		kc_csv_end_row(csv);
 	}
 	return rc == SQLITE_DONE || ferror(csv->to) ? 0 : kc__export_error(rc);
@@ -51,6 +112,7 @@ static int put_rows(sqlite3_stmt *row, int columns, struct kc_filter *filter, st
 
 int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to)
 {
+	struct places places = {.store = store, .selection = selection};
 	struct kc_csv csv = {.to = to};
 	sqlite3_stmt *row;
 	int rc, columns;
@@ -66,10 +128,8 @@ int kc_export_csv(struct kc_store *store, const struct kc_selection *selection, 
 	sqlite3_bind_int64(row, 1, selection->first_run);
 	sqlite3_bind_int64(row, 2, selection->last_run);
 	columns = sqlite3_column_count(row) - KC__EXPORT_FILTER_COLUMNS;
-	for (int i = 0; i < columns; i++)
-		kc_csv_text(&csv, sqlite3_column_name(row, i));
-	kc_csv_end_row(&csv);
-	rc = put_rows(row, columns, filter, &csv);
+	name_columns(&places, row, columns, &csv);
+	rc = put_rows(row, columns, filter, &places, &csv);
 	sqlite3_finalize(row);
 	return rc;
 }

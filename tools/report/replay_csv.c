@@ -1,6 +1,8 @@
 #include "replay_forms.h"
 
+#include "predictor/concurrency/overlap.h"
 #include "predictor/papers/leftover.h"
+#include "predictor/solo/forecast.h"
 #include "tools/output/csv.h"
 
 #include <errno.h>
@@ -50,8 +52,6 @@ static void csv_integers(struct kc_csv *csv, const int64_t *values, size_t count
 
 int kc_replay_csv_launch(const struct kc_replay_launch *l, void *arg)
 {
-	static const char *const novelties[] = {"first_seen", "new_size", "repeated"};
-	static const char *const overlaps[] = {"", "none", "behind", "overtaken"};
 	struct kc_csv *csv = arg;
 	int known = l->unpredictable == KC_PREDICTED;
 	const int64_t head[] = {l->process, (int64_t)l->sequence, l->stream, l->kernel, l->shape, l->launched_ns};
@@ -59,7 +59,7 @@ int kc_replay_csv_launch(const struct kc_replay_launch *l, void *arg)
 	const int64_t measured[] = {l->measured_start_ns, l->measured_end_ns};
 
 	csv_integers(csv, head, 6, 1);
-	kc_csv_text(csv, known ? novelties[l->novelty] : NULL);
+	kc_csv_text(csv, known ? kc_novelty_name(l->novelty) : NULL);
 	kc_csv_text(csv, known ? kc_model_name(l->model) : NULL);
 	csv_integers(csv, times, 5, known);
 	if (known) {
@@ -77,7 +77,7 @@ int kc_replay_csv_launch(const struct kc_replay_launch *l, void *arg)
 	else
 		kc_csv_text(csv, NULL);
 	kc_csv_integer(csv, l->excluded);
-	kc_csv_text(csv, overlaps[l->overlap]);
+	kc_csv_text(csv, l->overlap ? kc_overlap_name(l->overlap) : NULL);
 	csv_integers(csv, measured, 2, l->measured_end_ns != 0);
 	kc_csv_end_row(csv);
 	return ferror(csv->to) ? -EIO : 0;

@@ -92,8 +92,6 @@ static void set_models(json_t *out, const struct kc_replay *replay)
 	json_object_set_new(out, "mape_beside_last_value", kc_json_percent(replay->beside_last));
 }
 
-static const char *const novelty_names[KC_REPLAY_NOVELTIES] = {"first_seen", "new_size", "repeated"};
-
 static void set_intervals(json_t *out, const struct kc_replay *replay)
 {
 	json_t *intervals = json_object(), *score = json_object();
@@ -105,7 +103,7 @@ static void set_intervals(json_t *out, const struct kc_replay *replay)
 		json_object_set_new(class, "n", json_integer((json_int_t)replay->intervals[i].n));
 		json_object_set_new(class, "coverage", kc_json_percent(replay->intervals[i].coverage));
 		json_object_set_new(class, "median_width", kc_json_percent(replay->intervals[i].width));
-		json_object_set_new(intervals, novelty_names[i], class);
+		json_object_set_new(intervals, kc_novelty_name(i), class);
 	}
 	json_object_set_new(out, "intervals", intervals);
 	json_object_set_new(score, "n", json_integer((json_int_t)replay->scored));
@@ -205,9 +203,10 @@ int kc_replay_json(const struct kc_replay *replay, const struct kc_replay_option
 	set_models(out, replay);
 	set_intervals(out, replay);
 	set_concurrency(out, replay);
+	json_object_set_new(out, "concurrency", kc_json_concurrency(data));
 	set_curve(out, replay);
-	json_object_set_new(out, "models", kc_json_groups(&data->models, 0));
-	json_object_set_new(out, "cases", kc_json_groups(&data->cases, 0));
-	json_object_set_new(out, "kernels", kc_json_groups(&data->kernels, 1));
+	json_object_set_new(out, "models", kc_json_groups(data, KC_BY_MODEL));
+	json_object_set_new(out, "cases", kc_json_groups(data, KC_BY_CASE));
+	json_object_set_new(out, "kernels", kc_json_groups(data, KC_BY_KERNEL));
 	return kc_json_print(out);
 }

@@ -1,34 +1,20 @@
-#include "report_forms.h"
+#include "activity_fields.h"
+#include "tools/output/colour.h"
 #include "tools/output/format.h"
-#include "tools/output/json.h"
-#include "tools/output/table.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define INDENT 2u
-#define GPUS_SHOWN 8u    /* as many as a node has; further ones are only counted */
-#define STREAMS_SHOWN 5u /* likewise */
+#define GPUS_SHOWN 8u /* as many as a node has; further ones are only counted */
+#define SHOWN 5u      /* likewise */
+#define GAPS_SHOWN 5u
 #define CELL KC_FORMAT_BYTES
 
-/* NAN if it is not known of any idle time. */
-static double launch_bound_ns(const struct kc_time_use *use)
+static char *percent(double share, char out[static CELL])
 {
-	return use->idle_ns && use->idle_unknown_ns == use->idle_ns ? NAN : (double)use->idle_launch_bound_ns;
-}
-
-static char *percent_of(double ns, const struct kc_time_use *use, char out[static CELL])
-{
-	return kc_format_percent(use->span_ns ? ns / (double)use->span_ns * 100 : NAN, out);
-}
-
-static const struct kc_device_row *row_of_device(const struct kc_report *data, int64_t id)
-{
-	for (size_t i = 0; i < data->device_count; i++) {
-		if (data->devices[i].id == id)
-			return data->devices + i;
-	}
-	return NULL;
+	return kc_format_percent(kc_shown_number(share * 100), out);
 }
 
 /* "NVIDIA H100 80GB HBM3"; of several "GPU 0, NVIDIA H100 80GB HBM3" */
@@ -42,92 +28,93 @@ static void print_name(const struct kc_device_row *row, int several)
 		printf("  %s", name);
 }
 
-static void print_busy(const struct kc_activity *activity, const struct kc_time_use *use)
+static void print_busy(const struct kc_activity *activity, const struct kc_time_row *row)
 {
 	char busy[CELL], kernels[CELL], copies[CELL];
 
-	printf("    busy %s: kernels %s, ", percent_of((double)use->busy_ns, use, busy),
-	       percent_of((double)use->kernels_ns, use, kernels));
+	printf("    busy %s: kernels %s, ", percent(row->share.busy, busy), percent(row->share.kernels, kernels));
 	if (!activity->copies_measured)
 		puts("copies were not measured (--measure=kernels)");
-	else if (!use->copies)
+	else if (!row->copies)
 		puts("no copies were recorded");
 	else
-		printf("copies only %s\n", percent_of((double)use->copies_only_ns, use, copies));
+		printf("copies only %s\n", percent(row->share.copies_only, copies));
 }
 
-static void print_idle(const struct kc_time_use *use)
+static void print_communication(const struct kc_time_row *row)
+{
+	char text[4][CELL];
+
+	if (row->ns.communication > 0)
+		printf("    computing %s, communication %s: exposed %s, hidden by computing %s (copies hide none)\n",
+		       percent(row->share.compute, text[0]), percent(row->share.communication, text[1]),
+		       percent(row->share.exposed, text[2]), percent(row->share.hidden, text[3]));
+}
+
+static void print_idle(const struct kc_time_row *row)
 {
 	char idle[CELL], launch_bound[CELL], launched[CELL], unknown[CELL];
 
-	printf("    idle %s", percent_of((double)use->idle_ns, use, idle));
-	if (isnan(launch_bound_ns(use))) {
+	printf("    idle %s", percent(row->share.idle, idle));
+	if (isnan(row->ns.launch_bound)) {
 		puts(": launch times are not known");
 		return;
 	}
-	if (use->idle_ns)
+	if (row->ns.idle > 0)
 		printf(": launch-bound %s (waiting for the host), already launched %s",
-		       percent_of((double)use->idle_launch_bound_ns, use, launch_bound),
-		       percent_of((double)use->idle_launched_ns, use, launched));
-	if (use->idle_unknown_ns)
-		printf(", unknown %s", percent_of((double)use->idle_unknown_ns, use, unknown));
+		       percent(row->share.launch_bound, launch_bound), percent(row->share.launched, launched));
+	if (row->ns.unknown > 0)
+		printf(", unknown %s", percent(row->share.unknown, unknown));
 	putchar('\n');
 }
 
-static void print_devices(const struct kc_report *data, const struct kc_activity *activity)
+static void print_devices(const struct kc_report *data, const struct kc_activity *activity,
+			  const struct kc_activity_rows *rows)
 {
 	char span[CELL];
 
 	for (size_t i = 0; i < activity->device_count && i < GPUS_SHOWN; i++) {
-		const struct kc_device_activity *one = activity->devices + i;
+		const struct kc_time_row *row = rows->devices + i;
 
-		print_name(row_of_device(data, one->device), activity->device_count > 1);
-		printf(", %s\n", kc_format_ns((double)one->use.span_ns, span));
-		print_busy(activity, &one->use);
-		print_idle(&one->use);
+		print_name(kc_report_device(data, row->device), activity->device_count > 1);
+		printf(", %s\n", kc_format_ns(row->span_ns, span));
+		print_busy(activity, row);
+		print_communication(row);
+		print_idle(row);
 	}
 	if (activity->device_count > GPUS_SHOWN)
-		printf("  and %zu more GPUs (--json lists them)\n", activity->device_count - GPUS_SHOWN);
+		printf("  and %zu more GPUs (--by time shows them)\n", activity->device_count - GPUS_SHOWN);
 }
 
-static void stream_row(struct kc_table *table, const struct kc_activity *activity, const struct kc_stream_activity *one)
+/* A single stream is as busy as its GPU, and so is a single process. */
+static int print_times(const char *name, const struct kc_time_row *rows, size_t count, unsigned in)
 {
-	const struct kc_time_use *use = &one->use;
-	char span[CELL], kernels[CELL], copies[CELL], idle[CELL], launch_bound[CELL];
-
-	kc_format_ns((double)use->span_ns, span);
-	percent_of((double)use->kernels_ns, use, kernels);
-	percent_of(activity->copies_measured ? (double)use->copies_only_ns : NAN, use, copies);
-	percent_of((double)use->idle_ns, use, idle);
-	percent_of(launch_bound_ns(use), use, launch_bound);
-	kc_table_row(table, (const char *const[]){one->name, span, kernels, copies, idle, launch_bound});
-}
-
-/* A single stream is as busy as its GPU. */
-static int print_streams(const struct kc_report_view *view)
-{
-	static const struct kc_column columns[] = {
-	    {"stream", KC_LEFT, 1},
-	    {"first to last", KC_RIGHT, 0},
-	    {"kernels", KC_RIGHT, 0},
-	    {"copies only", KC_RIGHT, 0},
-	    {"idle", KC_RIGHT, 0},
-	    {"launch-bound", KC_RIGHT, 0},
-	    {0},
-	};
-	const struct kc_activity *activity = view->activity;
-	struct kc_table table;
+	struct kc_fields fields = kc_time_fields;
 	int rc;
 
-	if (activity->stream_count < 2)
+	if (count < 2)
 		return 0;
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < activity->stream_count && i < STREAMS_SHOWN; i++)
-		stream_row(&table, activity, activity->streams + i);
-	rc = kc_table_print(&table, stdout, INDENT, view->width);
-	kc_table_free(&table);
-	if (activity->stream_count > STREAMS_SHOWN)
-		printf("  and %zu more (--json lists them)\n", activity->stream_count - STREAMS_SHOWN);
+	fields.name = name;
+	rc = kc_fields_table(&fields, in, rows, count < SHOWN ? count : SHOWN, INDENT);
+	if (count > SHOWN)
+		printf("  and %zu more (--by time shows them)\n", count - SHOWN);
+	return rc;
+}
+
+static int print_gaps(const struct kc_report_view *view, const struct kc_activity_rows *rows)
+{
+	size_t count = view->activity->gap_count, most = view->sorting.top ? view->sorting.top : GAPS_SHOWN;
+	int rc;
+
+	if (!count)
+		return 0;
+	rc = kc_fields_table(&kc_gap_sum_fields, 0, rows->causes, rows->cause_count, INDENT);
+	if (rc)
+		return rc;
+	kc_heading("Longest idle gaps of GPUs, and what ran next (at: since the start of the run)");
+	rc = kc_fields_table(&kc_gap_fields, KC_GAPS_TEXT, rows->gaps, count < most ? count : most, INDENT);
+	if (count > most)
+		printf("  and %zu more (--by gap shows them)\n", count - most);
 	return rc;
 }
 
@@ -150,9 +137,25 @@ static void print_missing(const struct kc_ledger *l)
 		       copies == 1 ? "y" : "ies");
 }
 
+static int print_all(const struct kc_report_view *view, const struct kc_activity_rows *rows)
+{
+	const struct kc_activity *activity = view->activity;
+	int rc;
+
+	print_devices(view->data, activity, rows);
+	rc = print_times("rank or process", rows->places, activity->place_count, KC_TIME_PLACES);
+	if (rc == 0)
+		rc = print_times("stream", rows->streams, activity->stream_count, KC_TIME_STREAMS);
+	if (rc == 0 && activity->copy_count)
+		rc = kc_fields_table(&kc_copy_fields, 0, activity->copies, activity->copy_count, INDENT);
+	print_missing(&view->data->ledger);
+	return rc ? rc : print_gaps(view, rows);
+}
+
 int kc_report_text_activity(const struct kc_report_view *view)
 {
 	const struct kc_activity *activity = view->activity;
+	struct kc_activity_rows rows;
 	char count[CELL];
 	int rc;
 
@@ -169,65 +172,34 @@ int kc_report_text_activity(const struct kc_report_view *view)
 		       kc_format_count(KC_ACTIVITY_MOST, count));
 		return 0;
 	}
-	print_devices(view->data, activity);
-	rc = print_streams(view);
-	print_missing(&view->data->ledger);
+	rc = kc_activity_rows(view->data, activity, &rows);
+	if (rc == 0)
+		rc = print_all(view, &rows);
+	kc_activity_rows_free(&rows);
 	return rc;
 }
 
-static void set_ns(json_t *out, const char *key, int known, int64_t ns)
+json_t *kc_json_activity(const struct kc_report *data, const struct kc_activity *activity)
 {
-	json_object_set_new(out, key, known ? json_integer(ns) : json_null());
-}
-
-static void set_time_use(json_t *out, const struct kc_activity *activity, const struct kc_time_use *use)
-{
-	int launches_known = !isnan(launch_bound_ns(use));
-
-	json_object_set_new(out, "kernels", json_integer((json_int_t)use->kernels));
-	json_object_set_new(out, "copies", json_integer((json_int_t)use->copies));
-	set_ns(out, "span_ns", 1, use->span_ns);
-	set_ns(out, "busy_ns", 1, use->busy_ns);
-	set_ns(out, "kernels_ns", 1, use->kernels_ns);
-	set_ns(out, "copies_only_ns", activity->copies_measured, use->copies_only_ns);
-	set_ns(out, "idle_ns", 1, use->idle_ns);
-	set_ns(out, "idle_launch_bound_ns", launches_known, use->idle_launch_bound_ns);
-	set_ns(out, "idle_launched_ns", launches_known, use->idle_launched_ns);
-	set_ns(out, "idle_unknown_ns", 1, use->idle_unknown_ns);
-}
-
-static json_t *device_or_null(int64_t id)
-{
-	return id ? json_integer(id) : json_null();
-}
-
-json_t *kc_json_activity(const struct kc_activity *activity)
-{
-	json_t *out, *devices, *streams;
+	struct kc_activity_rows rows;
+	json_t *out;
 
 	if (activity->too_many || activity->in_windows)
 		return json_null();
+	if (kc_activity_rows(data, activity, &rows)) {
+		kc_activity_rows_free(&rows);
+		return NULL;
+	}
 	out = json_object();
-	devices = json_array();
-	streams = json_array();
+#define SET(key, fields, rows, n) json_object_set_new(out, key, kc_fields_json_list(&(fields), rows, n))
 	json_object_set_new(out, "copies_measured", json_boolean(activity->copies_measured));
-	for (size_t i = 0; i < activity->device_count; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "device", device_or_null(activity->devices[i].device));
-		set_time_use(one, activity, &activity->devices[i].use);
-		json_array_append_new(devices, one);
-	}
-	for (size_t i = 0; i < activity->stream_count; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "id", json_integer(activity->streams[i].stream));
-		json_object_set_new(one, "name", kc_json_text(activity->streams[i].name));
-		json_object_set_new(one, "device", device_or_null(activity->streams[i].device));
-		set_time_use(one, activity, &activity->streams[i].use);
-		json_array_append_new(streams, one);
-	}
-	json_object_set_new(out, "devices", devices);
-	json_object_set_new(out, "streams", streams);
+	SET("copies", kc_copy_fields, activity->copies, activity->copy_count);
+	SET("devices", kc_time_fields, rows.devices, activity->device_count);
+	SET("processes", kc_time_fields, rows.places, activity->place_count);
+	SET("streams", kc_time_fields, rows.streams, activity->stream_count);
+	SET("idle_causes", kc_gap_sum_fields, rows.causes, rows.cause_count);
+	SET("gaps", kc_gap_fields, rows.gaps, activity->gap_count);
+#undef SET
+	kc_activity_rows_free(&rows);
 	return out;
 }

@@ -8,7 +8,18 @@
 
 #include <jansson.h>
 
-enum kc_report_by { KC_BY_KERNEL, KC_BY_MODEL, KC_BY_STREAM, KC_BY_CASE };
+enum kc_report_by {
+	KC_BY_KERNEL,
+	KC_BY_MODEL,
+	KC_BY_STREAM,
+	KC_BY_CASE,
+	KC_BY_RANK,
+	KC_BY_GPU,
+	KC_BY_CLASS,
+	KC_BY_TIME,
+	KC_BY_GAP,
+	KC_BY_COPY
+};
 
 struct kc_report_view {
 	const char *database; /* as the user named it */
@@ -21,10 +32,13 @@ struct kc_report_view {
 	unsigned width;                 /* columns of the page */
 };
 
-/* "kernel", "model", "stream", "case": 0 or -EINVAL. */
+/* "kernel", "model", "stream", "case", "rank" or "process", "gpu", "class", "time", "gap", "copy": 0 or -EINVAL. */
 int kc_report_by_name(const char *name, enum kc_report_by *by);
+const char *kc_report_by_text(enum kc_report_by by);
 
-/* The groups that --by asks for. */
+/* Whether --by asks for what is in the activity: kc_activity_by(). */
+int kc_report_is_activity(enum kc_report_by by);
+/* The groups that --by asks for, else. */
 const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by);
 
 /* Indices of groups in order of mispredicted time (error weighted by time, times
@@ -52,8 +66,10 @@ int kc_report_csv(const struct kc_report_view *view);
 /* NULL: out of memory. */
 json_t *kc_report_json(const struct kc_report_view *view);
 /* null: too many launches to be read. */
-json_t *kc_json_activity(const struct kc_activity *activity);
+json_t *kc_json_activity(const struct kc_report *data, const struct kc_activity *activity);
+/* Predicted cases beside what was measured. */
+json_t *kc_json_concurrency(const struct kc_report *data);
 json_t *kc_json_accuracy(const struct kc_accuracy *accuracy);
-json_t *kc_json_groups(const struct kc_groups *groups, int are_kernels);
+json_t *kc_json_groups(const struct kc_report *data, enum kc_report_by by);
 
 #endif

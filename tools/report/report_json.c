@@ -1,8 +1,10 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
-#include "report_forms.h"
+#include "report_fields.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void set(json_t *object, const char *key, json_t *value)
 {
@@ -75,15 +77,11 @@ static json_t *ledger(const struct kc_ledger *l)
 
 json_t *kc_json_accuracy(const struct kc_accuracy *a)
 {
-	json_t *out = json_object();
+	const struct kc_fields fields = kc_report_fields(NULL);
+	const struct kc_report_row row = kc_report_row_of(NULL, a);
+	json_t *whole = kc_fields_json(&fields, &row), *out = json_incref(json_object_get(whole, "accuracy"));
 
-	set_count(out, "n", a->n);
-	set(out, "mape", kc_json_percent(a->mape));
-	set(out, "mape_time_weighted", kc_json_percent(a->mape_time_weighted));
-	set(out, "median", kc_json_percent(a->median));
-	set(out, "p90", kc_json_percent(a->p90));
-	set(out, "within_20", kc_json_percent(a->within_20));
-	set(out, "bias", kc_json_real(a->bias));
+	json_decref(whole);
 	return out;
 }
 
@@ -98,32 +96,45 @@ static json_t *hints(uint32_t bits)
 	return out;
 }
 
-json_t *kc_json_groups(const struct kc_groups *from, int kernels)
+static void leave_out_of_kernels(json_t *group)
 {
+	json_object_del(group, "class");
+	json_object_del(group, "work");
+}
+
+/* Nobody may have asked for the work. */
+static void set_of_kernel(json_t *out, const struct kc_report *data, const struct kc_group *kernel)
+{
+	set(out, "why", hints(kernel->hints));
+	if (isnan(data->work_ns))
+		json_object_del(out, "work");
+	else if (!kernel->work.launches)
+		set(out, "work", json_null());
+}
+
+json_t *kc_json_groups(const struct kc_report *data, enum kc_report_by by)
+{
+	const struct kc_groups *groups = kc_report_groups(data, by);
+	const struct kc_fields fields = kc_report_fields(NULL);
 	json_t *out = json_array();
 
-	for (size_t i = 0; i < from->count; i++) {
-		const struct kc_group *g = from->at + i;
-		json_t *one = json_object();
+	for (size_t i = 0; i < groups->count; i++) {
+		struct kc_report_row row;
+		json_t *one;
 
-		set(one, "id", json_integer(g->id));
-		set(one, "name", kc_json_text(g->name));
-		set_count(one, "launches", g->launches);
-		set_count(one, "measured", g->measured);
-		set(one, "time_share", g->measured ? kc_json_percent(g->time_share) : json_null());
-		set(one, "mean_measured_ns", kc_json_real(g->mean_measured_ns));
-		set(one, "mean_predicted_ns", kc_json_real(g->mean_predicted_ns));
-		set(one, "accuracy", kc_json_accuracy(&g->accuracy));
-		if (kernels)
-			set(one, "why", hints(g->hints));
+		kc_report_row_fill(&row, data, groups->at + i, by == KC_BY_KERNEL);
+		one = kc_fields_json(&fields, &row);
+		if (by == KC_BY_KERNEL)
+			set_of_kernel(one, data, groups->at + i);
+		else
+			leave_out_of_kernels(one);
 		json_array_append_new(out, one);
 	}
 	return out;
 }
 
-static json_t *concurrency(const struct kc_report *data)
+json_t *kc_json_concurrency(const struct kc_report *data)
 {
-	static const char *const cases[KC_CASES] = {"alone", "A", "B", "C"};
 	static const char *const overlaps[KC_OVERLAPS] = {"unknown", "solo", "behind", "overtaken"};
 	json_t *out = json_object(), *slowdown = json_object();
 
@@ -132,7 +143,7 @@ static json_t *concurrency(const struct kc_report *data)
 
 		for (unsigned k = 0; k < KC_OVERLAPS; k++)
 			set_count(row, overlaps[k], data->concurrency[i][k]);
-		set(out, cases[i], row);
+		set(out, kc_case_name(i), row);
 	}
 	set_count(slowdown, "n", data->slowdown.n);
 	set_count(slowdown, "without_solo_median", data->slowdown.without);
@@ -160,9 +171,36 @@ static json_t *devices(const struct kc_report *data)
 		set(one, "bus", *row->bus ? kc_json_text(row->bus) : json_null());
 		set(one, "simulated", json_boolean(row->device.simulated));
 		set(one, "driver_version", row->driver_version ? json_integer(row->driver_version) : json_null());
+		set(one, "memory_bytes",
+		    row->device.memory_bytes ? json_integer((json_int_t)row->device.memory_bytes) : json_null());
 		json_array_append_new(out, one);
 	}
 	return out;
+}
+
+static json_t *number_json(int64_t number)
+{
+	return number < 0 ? json_null() : json_integer(number);
+}
+
+/* "0, 1" */
+static json_t *numbers_json(const char *list)
+{
+	json_t *out = json_array();
+	char *end;
+
+	for (long long number; *list; list = end + strspn(end, ", ")) {
+		number = strtoll(list, &end, 10);
+		if (end == list)
+			break;
+		json_array_append_new(out, json_integer(number));
+	}
+	return out;
+}
+
+static json_t *text_json(const char *text)
+{
+	return *text ? kc_json_text(text) : json_null();
 }
 
 static json_t *processes(const struct kc_report *data)
@@ -175,6 +213,15 @@ static json_t *processes(const struct kc_report *data)
 
 		set(one, "run", json_integer(row->run));
 		set_count(one, "pid", row->pid);
+		set(one, "name", kc_json_text(row->name));
+		set(one, "rank", number_json(row->rank));
+		set(one, "local_rank", number_json(row->local_rank));
+		set(one, "world_size", number_json(row->world_size));
+		set(one, "host", text_json(row->host));
+		set(one, "container", text_json(row->container));
+		set(one, "visible_devices", text_json(row->visible_devices));
+		set(one, "job", text_json(row->job));
+		set(one, "gpus", numbers_json(row->gpus));
 		set(one, "command_line", kc_json_text(row->command_line));
 		set(one, "ended", kc_json_text(row->ended));
 		set(one, "started_unix_ns", json_integer(row->started_unix_ns));
@@ -247,12 +294,16 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "behind", kc_json_accuracy(&data->behind));
 	set(out, "overtaken", kc_json_accuracy(&data->overtaken));
 	set(out, "measured_ns", kc_json_real(data->measured_ns));
-	set(out, "kernels", kc_json_groups(&data->kernels, 1));
-	set(out, "models", kc_json_groups(&data->models, 0));
-	set(out, "streams", kc_json_groups(&data->streams, 0));
-	set(out, "cases", kc_json_groups(&data->cases, 0));
-	set(out, "concurrency", concurrency(data));
-	set(out, "activity", kc_json_activity(view->activity));
+	set(out, "work_known", kc_json_percent(data->work_ns / data->measured_ns));
+	set(out, "kernels", kc_json_groups(data, KC_BY_KERNEL));
+	set(out, "models", kc_json_groups(data, KC_BY_MODEL));
+	set(out, "streams", kc_json_groups(data, KC_BY_STREAM));
+	set(out, "ranks", kc_json_groups(data, KC_BY_RANK));
+	set(out, "gpus", kc_json_groups(data, KC_BY_GPU));
+	set(out, "classes", kc_json_groups(data, KC_BY_CLASS));
+	set(out, "cases", kc_json_groups(data, KC_BY_CASE));
+	set(out, "concurrency", kc_json_concurrency(data));
+	set(out, "activity", kc_json_activity(data, view->activity));
 	set(out, "graphs", graphs(data));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));

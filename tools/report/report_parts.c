@@ -8,17 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const names[] = {"kernel", "model", "stream", "case", "rank", "gpu", "class", "time", "gap", "copy"};
+
+const char *kc_report_by_text(enum kc_report_by by)
+{
+	return names[by];
+}
+
 int kc_report_by_name(const char *name, enum kc_report_by *by)
 {
-	static const char *const names[] = {"kernel", "model", "stream", "case"};
-
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (strcmp(name, names[i]) == 0) {
 			*by = i;
 			return 0;
 		}
 	}
-	return -EINVAL;
+	if (strcmp(name, "process") != 0)
+		return -EINVAL;
+	*by = KC_BY_RANK;
+	return 0;
+}
+
+int kc_report_is_activity(enum kc_report_by by)
+{
+	return by == KC_BY_TIME || by == KC_BY_GAP || by == KC_BY_COPY;
 }
 
 const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_report_by by)
@@ -30,7 +43,13 @@ const struct kc_groups *kc_report_groups(const struct kc_report *data, enum kc_r
 		return &data->streams;
 	case KC_BY_CASE:
 		return &data->cases;
-	case KC_BY_KERNEL:
+	case KC_BY_RANK:
+		return &data->ranks;
+	case KC_BY_GPU:
+		return &data->gpus;
+	case KC_BY_CLASS:
+		return &data->classes;
+	default:
 		break;
 	}
 	return &data->kernels;

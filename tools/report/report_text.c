@@ -1,5 +1,7 @@
 #include "tools/output/colour.h"
 #include "tools/output/format.h"
+#include "activity_fields.h"
+#include "report_fields.h"
 #include "report_text.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/table.h"
@@ -66,16 +68,24 @@ static void print_device(const struct kc_device_row *row, size_t count)
 	putchar('\n');
 }
 
-static void print_process(const struct kc_process_row *row, unsigned width)
+/* before: the one above; NULL: there is none. A command line that is the same is not said again. */
+static void print_process(const struct kc_process_row *row, const struct kc_process_row *before, unsigned width,
+			  int several_gpus)
 {
-	char command[512], duration[CELL], launches[CELL];
+	char command[512], name[256], duration[CELL], launches[CELL];
 	const char *ended = !*row->ended                 ? "still running, or its end is not known"
 			    : strcmp(row->ended, "exit") ? row->ended
 							 : "exited";
 
-	kc_shorten_middle(row->command_line, width - INDENT, command, sizeof(command));
-	printf("  %s\n    pid %u, %s, %s launch%s%s%s\n", command, row->pid, ended,
-	       kc_format_count(row->launches, launches), row->launches == 1 ? "" : "es", row->duration_ns ? ", " : "",
+	if (!before || strcmp(row->command_line, before->command_line) != 0)
+		printf("  %s\n", kc_shorten_middle(row->command_line, width - INDENT, command, sizeof(command)));
+	if (strcmp(row->ended, "imported") == 0) /* its name is above */
+		snprintf(name, sizeof(name), "pid %u", row->pid);
+	else
+		kc_shorten_middle(row->name, width - INDENT, name, sizeof(name));
+	printf("    %s%s%s, %s, %s launch%s%s%s\n", name, several_gpus && *row->gpus ? ", GPU " : "",
+	       several_gpus ? row->gpus : "", ended, kc_format_count(row->launches, launches),
+	       row->launches == 1 ? "" : "es", row->duration_ns ? ", " : "",
 	       row->duration_ns ? kc_format_ns((double)row->duration_ns, duration) : "");
 }
 
@@ -86,8 +96,14 @@ static void print_origin(const struct kc_report_view *view)
 	size_t alike;
 
 	if (data->process_count > 0) {
-		time_t seconds = data->processes[0].started_unix_ns / 1000000000;
+		int64_t first_ns = data->processes[0].started_unix_ns;
 		struct tm tm;
+		time_t seconds;
+
+		for (size_t i = 1; i < data->process_count; i++)
+			if (data->processes[i].started_unix_ns < first_ns)
+				first_ns = data->processes[i].started_unix_ns;
+		seconds = first_ns / 1000000000;
 
 		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
 	}
@@ -97,7 +113,8 @@ static void print_origin(const struct kc_report_view *view)
 		printf("%s: runs %lld to %lld\n", view->database, (long long)data->selection.first_run,
 		       (long long)data->selection.last_run);
 	for (size_t i = 0; i < data->process_count && i < PROCESSES_SHOWN; i++)
-		print_process(data->processes + i, view->width);
+		print_process(data->processes + i, i ? data->processes + i - 1 : NULL, view->width,
+			      data->device_count > 1);
 	if (data->process_count > PROCESSES_SHOWN)
 		printf("  and %zu more processes (--json lists them)\n", data->process_count - PROCESSES_SHOWN);
 	for (size_t i = 0; i < data->device_count; i++)
@@ -144,8 +161,8 @@ static void print_sums(const struct kc_ledger *l)
 	if (l->invalid)
 		snprintf(reasons, sizeof(reasons), "%s of them invalid", kc_format_count(l->invalid, count));
 	if (l->records_lost)
-		snprintf(reasons + strlen(reasons), sizeof(reasons) - strlen(reasons), "%s%s of dropped launches",
-			 l->invalid ? ", " : "", kc_format_count(l->records_lost, count));
+		kc_add_text(reasons, sizeof(reasons), "%s%s of dropped launches", l->invalid ? ", " : "",
+			    kc_format_count(l->records_lost, count));
 	print_sum("CUPTI records", l->cupti_records, "measured", l->measured, "unmatched", l->unmatched,
 		  l->records_awaited, reasons);
 	if (l->graphs_whole)
@@ -286,96 +303,47 @@ static void print_nothing(const struct kc_report *data, const char *database)
 		printf("\n%s\n", why);
 }
 
-static void accuracy_cells(const struct kc_accuracy *a, char text[7][CELL])
-{
-	kc_format_count(a->n, text[0]);
-	kc_format_percent(a->median * 100, text[1]);
-	kc_format_percent(a->mape_time_weighted * 100, text[2]);
-	kc_format_percent(a->p90 * 100, text[3]);
-	kc_format_percent(a->within_20 * 100, text[4]);
-	kc_format_ratio(a->bias, text[5]);
-	kc_format_percent(a->mape * 100, text[6]);
-}
-
-static void accuracy_row(struct kc_table *table, const char *name, const struct kc_accuracy *a)
-{
-	char text[7][CELL];
-
-	accuracy_cells(a, text);
-	kc_table_row(table, (const char *const[]){name, text[0], text[1], text[2], text[3], text[4], text[5], text[6]});
-}
-
 static int print_accuracy(const struct kc_report_view *view)
 {
-	static const struct kc_column columns[] = {
-	    {"launches", KC_LEFT, 0},   {"matched", KC_RIGHT, 0}, {"median", KC_RIGHT, 0},
-	    {"by time", KC_RIGHT, 0},   {"p90", KC_RIGHT, 0},     {"within 20 %", KC_RIGHT, 0},
-	    {"pred/meas", KC_RIGHT, 0}, {"mean", KC_RIGHT, 0},    {0},
-	};
 	const struct kc_report *data = view->data;
-	struct kc_table table;
-	int rc;
+	const struct kc_fields fields = kc_report_fields("launches");
+	const struct kc_report_row rows[] = {
+	    kc_report_row_of("all", &data->all),
+	    kc_report_row_of("first seen", &data->novelty[KC_FIRST_SEEN]),
+	    kc_report_row_of("new size", &data->novelty[KC_NEW_SIZE]),
+	    kc_report_row_of("repeated", &data->novelty[KC_REPEATED]),
+	    kc_report_row_of("solo", &data->solo),
+	    kc_report_row_of("overlapped", &data->overlapped),
+	    kc_report_row_of("  by earlier", &data->behind),
+	    kc_report_row_of("  by later", &data->overtaken),
+	};
 
 	kc_heading("Errors: |predicted - measured| / measured, of launches that were predicted and measured");
-	kc_table_init(&table, columns);
-	accuracy_row(&table, "all", &data->all);
-	accuracy_row(&table, "first seen", &data->novelty[KC_FIRST_SEEN]);
-	accuracy_row(&table, "new size", &data->novelty[KC_NEW_SIZE]);
-	accuracy_row(&table, "repeated", &data->novelty[KC_REPEATED]);
-	accuracy_row(&table, "solo", &data->solo);
-	accuracy_row(&table, "overlapped", &data->overlapped);
-	if (data->overlapped.n) {
-		accuracy_row(&table, "  by earlier", &data->behind);
-		accuracy_row(&table, "  by later", &data->overtaken);
-	}
-	rc = kc_table_print(&table, stdout, INDENT, view->width);
-	kc_table_free(&table);
-	return rc;
+	return kc_fields_table(&fields, KC_REPORT_CLASSES, rows, data->overlapped.n ? 8 : 6, INDENT);
 }
 
-static void group_row(struct kc_table *table, const char *name, const struct kc_group *g)
+static void print_more(const struct kc_report_view *view, size_t count, size_t shown)
 {
-	char launches[CELL], measured[CELL], predicted[CELL], error[CELL], share[CELL], ratio[CELL], why[256];
-
-	kc_format_count(g->launches, launches);
-	kc_format_ns(g->mean_measured_ns, measured);
-	kc_format_ns(g->mean_predicted_ns, predicted);
-	kc_format_percent(g->accuracy.mape_time_weighted * 100, error);
-	kc_format_percent(g->measured ? g->time_share * 100 : NAN, share);
-	kc_format_ratio(g->accuracy.bias, ratio);
-	kc_table_row(table, (const char *const[]){name, launches, share, predicted, measured, error, ratio});
-	kc_table_note(table, kc_report_why(g->hints, why, sizeof(why)));
-}
-
-static int print_groups(const struct kc_report_view *view, enum kc_report_by by, size_t at_most)
-{
-	static const char *const names[] = {"kernel", "model", "stream", "case"};
-	const struct kc_column columns[] = {
-	    {names[by], KC_LEFT, 1},    {"launches", KC_RIGHT, 0},
-	    {"share", KC_RIGHT, 0},     {"predicted", KC_RIGHT, 0},
-	    {"measured", KC_RIGHT, 0},  {"error", KC_RIGHT, 0},
-	    {"pred/meas", KC_RIGHT, 0}, {0},
-	};
-	const struct kc_groups *groups = kc_report_groups(view->data, by);
-	size_t *order = kc_report_order(groups, view->data->measured_ns, view->sorting.by);
-	struct kc_table table;
-	int rc;
-
-	if (!order)
-		return -ENOMEM;
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < groups->count && i < at_most; i++) {
-		const struct kc_group *g = groups->at + order[i];
-
-		group_row(&table, by == KC_BY_CASE && g->id < KC_CASES ? kc_format_case((uint32_t)g->id) : g->name, g);
-	}
-	rc = kc_table_print(&table, stdout, INDENT, view->width);
-	if (groups->count > at_most)
-		printf("  and %zu more (%s)\n", groups->count - at_most,
+	if (count > shown)
+		printf("  and %zu more (%s)\n", count - shown,
 		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
-	kc_table_free(&table);
-	free(order);
-	return rc;
+}
+
+static int print_groups(const struct kc_report_view *view, enum kc_report_by by, unsigned table, size_t shown)
+{
+	const struct kc_fields fields = kc_report_fields(kc_report_by_text(by));
+	struct kc_report_row *rows = kc_report_rows(view->data, by, view->sorting.by, 0, &shown);
+	int status;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; by == KC_BY_CASE && i < shown; i++)
+		if (rows[i].id < KC_CASES)
+			rows[i].name = kc_format_case((uint32_t)rows[i].id);
+	status = kc_fields_table(&fields, table, rows, shown, INDENT);
+	print_more(view, kc_report_groups(view->data, by)->count, shown);
+	free(rows);
+	return status;
 }
 
 static const char *const orders[] = {
@@ -387,56 +355,27 @@ static const char *const orders[] = {
 
 static int print_by(const struct kc_report_view *view)
 {
-	static const char *const by[] = {"By kernel", "By model", "By stream", "By case"};
+	static const char *const by[] = {
+	    "By kernel", "By model", "By stream",
+	    "By case",   "By rank",  "By GPU",
+	    "By class",  "GPU time", "Idle gaps of GPUs, longest first (at: since the start of the run)",
+	    "Copies"};
 	enum kc_sort sort = view->sorting.by;
+	size_t most = view->sorting.top ? view->sorting.top : SIZE_MAX;
+
+	if (kc_report_is_activity(view->by)) {
+		kc_heading("%s", by[view->by]);
+		return kc_activity_by(view, most, 0);
+	}
 
 	kc_heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");
-	return print_groups(view, view->by, view->sorting.top ? view->sorting.top : SIZE_MAX);
-}
-
-static void worst_row(struct kc_table *table, const struct kc_group *g)
-{
-	char share[CELL], predicted[CELL], measured[CELL], error[CELL], ratio[CELL], why[256];
-
-	kc_format_percent(g->time_share * 100, share);
-	kc_format_ns(g->mean_predicted_ns, predicted);
-	kc_format_ns(g->mean_measured_ns, measured);
-	kc_format_percent(g->accuracy.mape_time_weighted * 100, error);
-	kc_format_ratio(g->accuracy.bias, ratio);
-	kc_table_row(table, (const char *const[]){g->name, share, predicted, measured, error, ratio});
-	kc_table_note(table, kc_report_why(g->hints, why, sizeof(why)));
+	return print_groups(view, view->by, KC_REPORT_BY, most);
 }
 
 static int print_worst(const struct kc_report_view *view)
 {
-	static const struct kc_column columns[] = {
-	    {"kernel", KC_LEFT, 1},
-	    {"share", KC_RIGHT, 0},
-	    {"predicted", KC_RIGHT, 0},
-	    {"measured", KC_RIGHT, 0},
-	    {"error", KC_RIGHT, 0},
-	    {"pred/meas", KC_RIGHT, 0},
-	    {0},
-	};
-	const struct kc_groups *kernels = &view->data->kernels;
-	size_t *order = kc_report_order(kernels, view->data->measured_ns, view->sorting.by);
-	size_t shown = view->sorting.top ? view->sorting.top : WORST_SHOWN;
-	struct kc_table table;
-	int rc;
-
-	if (!order)
-		return -ENOMEM;
 	kc_heading("Kernels%s", orders[view->sorting.by]);
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < kernels->count && i < shown; i++)
-		worst_row(&table, kernels->at + order[i]);
-	rc = kc_table_print(&table, stdout, INDENT, view->width);
-	if (kernels->count > shown)
-		printf("  and %zu more (%s)\n", kernels->count - shown,
-		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
-	kc_table_free(&table);
-	free(order);
-	return rc;
+	return print_groups(view, KC_BY_KERNEL, KC_REPORT_WORST, view->sorting.top ? view->sorting.top : WORST_SHOWN);
 }
 
 static void print_slowdown(const struct kc_slowdown_error *s)
@@ -554,7 +493,7 @@ int kc_report_text_figures(const struct kc_report_view *view)
 		rc = print_accuracy(view);
 	if (rc == 0 && !view->by_given) {
 		kc_heading("Models");
-		rc = print_groups(view, KC_BY_MODEL, SIZE_MAX);
+		rc = print_groups(view, KC_BY_MODEL, KC_REPORT_BY, SIZE_MAX);
 	}
 	if (rc == 0 && !view->by_given)
 		rc = print_worst(view);
@@ -569,7 +508,7 @@ static int print_what_ran(const struct kc_report_view *view)
 	if (view->data->ledger.measured > 0)
 		return kc__report_print_time(view);
 	kc_heading("Kernels");
-	return print_groups(view, KC_BY_KERNEL, view->sorting.top ? view->sorting.top : WORST_SHOWN);
+	return print_groups(view, KC_BY_KERNEL, KC_REPORT_BY, view->sorting.top ? view->sorting.top : WORST_SHOWN);
 }
 
 static int print_predictions(const struct kc_report_view *view)

@@ -1,9 +1,11 @@
+#include "report_fields.h"
 #include "report_text.h"
+#include "store/query/report/kernel_class.h"
 #include "tools/output/colour.h"
 #include "tools/output/format.h"
-#include "tools/output/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,44 +37,89 @@ static void print_heading(const struct kc_report_view *view)
 			   kc_format_count(l->launches + without_row, launches));
 }
 
-static void add_row(struct kc_table *table, const struct kc_group *group, double all_ns)
+/* Kernels by what they are for. A single class is that of all kernels. */
+static int print_classes(const struct kc_report_view *view)
 {
-	char time[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES], mean[KC_FORMAT_BYTES];
+	const struct kc_fields fields = kc_report_fields("class");
+	size_t n = KC_CLASS_COUNT;
+	struct kc_report_row *rows = kc_report_rows(view->data, KC_BY_CLASS, KC_SORT_TIME, 1, &n);
+	int status = 0;
 
-	kc_format_ns(group->time_share * all_ns, time);
-	kc_format_percent(group->time_share * 100, share);
-	kc_format_count(group->measured, launches);
-	kc_format_ns(group->mean_measured_ns, mean);
-	kc_table_row(table, (const char *const[]){group->name, time, share, launches, mean});
+	if (!rows)
+		return -ENOMEM;
+	if (n > 1) {
+		kc_heading("Classes of kernels by time");
+		status = kc_fields_table(&fields, KC_REPORT_TIME, rows, n, KC_REPORT_INDENT);
+	}
+	free(rows);
+	return status;
+}
+
+/* Kernels whose work is known go to the front. Returns how many. */
+static size_t keep_known(struct kc_report_row *rows, size_t n)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(rows[i].work_ns))
+			rows[known++] = rows[i];
+	return known;
+}
+
+static const char *told_by(const struct kc_report *data)
+{
+	uint64_t launches = 0, by_operator = 0;
+
+	for (size_t i = 0; i < data->kernels.count; i++) {
+		launches += data->kernels.at[i].work.launches;
+		by_operator += data->kernels.at[i].work.by_operator;
+	}
+	return !by_operator              ? "their code"
+	       : by_operator == launches ? "the operators that launched them"
+					 : "their code or the operators that launched them";
+}
+
+/* Nothing where the work of none is known. */
+static int print_limits(const struct kc_report_view *view)
+{
+	const struct kc_fields fields = kc_report_fields("kernel");
+	size_t shown = view->sorting.top ? view->sorting.top : KERNELS_SHOWN, n = SIZE_MAX;
+	struct kc_report_row *rows;
+	char share[KC_FORMAT_BYTES];
+	int status;
+
+	if (!(view->data->work_ns > 0))
+		return 0;
+	rows = kc_report_rows(view->data, KC_BY_KERNEL, KC_SORT_TIME, 1, &n);
+	if (!rows)
+		return -ENOMEM;
+	n = keep_known(rows, n);
+	kc_heading("How near the limits: the work of %s of the kernels' time is known, from %s",
+		   kc_format_percent(view->data->work_ns / view->data->measured_ns * 100, share), told_by(view->data));
+	status = kc_fields_table(&fields, KC_REPORT_LIMITS, rows, n < shown ? n : shown, KC_REPORT_INDENT);
+	if (n > shown)
+		printf("  and %zu more (a larger --top shows them)\n", n - shown);
+	free(rows);
+	return status;
 }
 
 int kc__report_print_time(const struct kc_report_view *view)
 {
-	static const struct kc_column columns[] = {
-	    {"kernel", KC_LEFT, 1},    {"time", KC_RIGHT, 0}, {"share", KC_RIGHT, 0},
-	    {"launches", KC_RIGHT, 0}, {"mean", KC_RIGHT, 0}, {0},
-	};
-	const struct kc_groups *kernels = &view->data->kernels;
-	size_t *order =
-	    kc_report_order(kernels, view->data->measured_ns, view->sorting.by ? view->sorting.by : KC_SORT_TIME);
-	size_t shown = view->sorting.top ? view->sorting.top : KERNELS_SHOWN, n = 0;
-	struct kc_table table;
-	int rc;
+	const struct kc_fields fields = kc_report_fields("kernel");
+	size_t n = view->sorting.top ? view->sorting.top : KERNELS_SHOWN, count = view->data->kernels.count;
+	struct kc_report_row *rows =
+	    kc_report_rows(view->data, KC_BY_KERNEL, view->sorting.by ? view->sorting.by : KC_SORT_TIME, 1, &n);
+	int status;
 
-	if (!order)
+	if (!rows)
 		return -ENOMEM;
 	print_heading(view);
-	kc_table_init(&table, columns);
-	for (size_t i = 0; i < kernels->count && n < shown; i++)
-		if (kernels->at[order[i]].measured) {
-			add_row(&table, kernels->at + order[i], view->data->measured_ns);
-			n++;
-		}
-	rc = kc_table_print(&table, stdout, KC_REPORT_INDENT, view->width);
-	if (kernels->count > n)
-		printf("  and %zu more (%s)\n", kernels->count - n,
+	status = kc_fields_table(&fields, KC_REPORT_TIME, rows, n, KC_REPORT_INDENT);
+	if (count > n)
+		printf("  and %zu more (%s)\n", count - n,
 		       view->sorting.top ? "a larger --top shows them" : "--by kernel shows all");
-	kc_table_free(&table);
-	free(order);
-	return rc;
+	free(rows);
+	if (status == 0)
+		status = print_classes(view);
+	return status ? status : print_limits(view);
 }

@@ -21,7 +21,8 @@
 #define NAME_COLUMNS 40u /* columns of the name of the worst kernel */
 #define SLOWEST_SHOWN 3u
 #define SLOWEST_COLUMNS 24u /* of each of their names */
-#define MESSAGES_SHOWN 2u   /* at most ten lines in all */
+#define KILLED_SHOWN 4u
+#define MESSAGES_SHOWN 2u /* at most ten lines in all */
 
 /* The row id of the run with that token; 0: it recorded nothing. */
 static int64_t find_run(struct kc_store *store, const char *token)
@@ -38,7 +39,16 @@ static int64_t find_run(struct kc_store *store, const char *token)
 	return run;
 }
 
-static void print_ledger(const struct kc_ledger *l)
+static size_t count_ranks(const struct kc_report *data)
+{
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < data->process_count; i++)
+		ranks += data->processes[i].rank >= 0;
+	return ranks;
+}
+
+static void print_ledger(const struct kc_ledger *l, size_t ranks)
 {
 	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], matched[KC_FORMAT_BYTES], other[KC_FORMAT_BYTES];
 
@@ -53,6 +63,8 @@ static void print_ledger(const struct kc_ledger *l)
 		fprintf(stderr, ", %s not asked for", kc_format_count(l->not_asked_total, other));
 	if (l->after_end)
 		fprintf(stderr, ", %s after recording had ended", kc_format_count(l->after_end, other));
+	if (ranks > 1)
+		fprintf(stderr, "; %zu ranks", ranks);
 	fputc('\n', stderr);
 }
 
@@ -135,6 +147,23 @@ static void print_messages(const struct kc_report *data)
 		kc_error("the report has %zu more messages", held);
 }
 
+/* Of several processes, those that were killed. */
+static void print_killed(const struct kc_report *data)
+{
+	size_t killed = 0;
+
+	for (size_t i = 0; data->process_count > 1 && i < data->process_count; i++) {
+		if (strcmp(data->processes[i].ended, "killed") != 0)
+			continue;
+		if (killed++ < KILLED_SHOWN)
+			fprintf(stderr, "%s%s", killed == 1 ? "kerncast: killed: " : ", ", data->processes[i].name);
+	}
+	if (killed > KILLED_SHOWN)
+		fprintf(stderr, " and %zu more", killed - KILLED_SHOWN);
+	if (killed)
+		fputs("; no launch that they had made is lost\n", stderr);
+}
+
 /* is_whole: no journal is left of the run. */
 static void print_report(const struct kc_report *data, const struct kc_summary *about, const struct kc_child_end *end,
 			 int is_whole)
@@ -147,10 +176,11 @@ static void print_report(const struct kc_report *data, const struct kc_summary *
 				"SIMULATED: these times come from a stand-in device, not from a GPU");
 		fputc('\n', stderr);
 	}
-	print_ledger(&data->ledger);
+	print_ledger(&data->ledger, count_ranks(data));
 	print_slowest(data);
 	print_accuracy(data, shown);
 	print_worst(data);
+	print_killed(data);
 	print_messages(data);
 	if (end->signal)
 		kc_error("signal %d (%s) ended the program; no launch that it had made is lost", end->signal,
@@ -177,7 +207,7 @@ static size_t journals_left(const struct kc_summary *about)
 /* On a terminal alone: most programs that others start use no CUDA. */
 static void say_unused(const struct kc_summary *about)
 {
-	if (!about->quiet && isatty(STDERR_FILENO))
+	if (!about->quiet && !about->is_brief && isatty(STDERR_FILENO))
 		kc_error("no CUDA launch was seen, so nothing was recorded; `kerncast doctor APP` checks a program");
 }
 
@@ -221,10 +251,10 @@ void kc_summary_print(const struct kc_summary *about, const struct kc_child_end 
 	rc = kc_store_open(about->database, KC_STORE_READ, &store, *why ? NULL : why, *why ? 0 : sizeof(why));
 	if (rc == 0)
 		kc_kernel_names(store, KC_NAMES_NS);
-	if (rc == 0 && !about->quiet)
+	if (rc == 0 && !about->quiet && !about->is_brief)
 		rc = summarise(store, about, end, !left);
 	kc_store_close(store);
-	if (left && !about->quiet)
+	if (left && !about->quiet && !about->is_brief)
 		kc_error("the recording is still in %zu journal%s beside the database (%s); once that is solved, run "
 			 "kerncast recover %s",
 			 left, left == 1 ? "" : "s", *why ? why : strerror(-rc), about->database);

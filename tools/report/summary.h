@@ -9,6 +9,7 @@ struct kc_summary {
 	int database_given;   /* by an option, so the hint at `kerncast report` must name it */
 	const char *token;    /* of the run */
 	int quiet;
+	int is_brief; /* others of its run are at work, and the last of them will print */
 };
 
 /* Imports what the run left in journals; then, unless quiet, at most ten

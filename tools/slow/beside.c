@@ -77,6 +77,45 @@ void kc_slow_intervals_free(struct kc_slow_intervals *intervals)
 	*intervals = (struct kc_slow_intervals){0};
 }
 
+/* --- all that overlapped */
+
+/* The launches of a device from `first` on that meet one another, each at least one of those before it. */
+static size_t end_of_group(const struct kc_slow_intervals *intervals, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < intervals->count && intervals->at[end].device == intervals->at[first].device &&
+	       intervals->at[end].start_ns < intervals->at[end - 1].latest_end_ns)
+		end++;
+	return end;
+}
+
+void kc_slow_find_overlapped(const struct kc_slow_intervals *intervals, const double *longer_ns,
+			     struct kc_slow_overlapped *out)
+{
+	const struct kc_measured_moment *moments = intervals->run->moments.at;
+
+	*out = (struct kc_slow_overlapped){0};
+	for (size_t first = 0, end; first < intervals->count; first = end) {
+		double alone_ns = 0;
+		int matches = 1;
+
+		end = end_of_group(intervals, first);
+		for (size_t i = first; i < end; i++) {
+			uint32_t place = intervals->at[i].place;
+
+			matches = matches && moments[place].matches;
+			alone_ns += (double)launch_at(intervals, place)->ns - longer_ns[place];
+		}
+		if (end - first == 1 || !matches)
+			continue;
+		out->launches += end - first;
+		out->alone_ns += alone_ns;
+		out->together_ns +=
+		    (double)kc_minus_ns(intervals->at[end - 1].latest_end_ns, intervals->at[first].start_ns);
+	}
+}
+
 /* --- one launch */
 
 struct meetings {

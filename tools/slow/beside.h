@@ -32,6 +32,18 @@ int kc_slow_intervals(const struct kc_measured_names *names, const struct kc_mea
 		      struct kc_slow_intervals *out);
 void kc_slow_intervals_free(struct kc_slow_intervals *intervals);
 
+/* Kernels that ran at the same time as others of their GPU. */
+struct kc_slow_overlapped {
+	uint64_t launches;
+	double alone_ns;    /* what they would have taken one after the other */
+	double together_ns; /* from the start of the first to the end of the last, of each group that met */
+};
+
+/* longer_ns: by place, by how much a launch is longer than alone. Groups with a launch that does not match the filter
+ * are left out. */
+void kc_slow_find_overlapped(const struct kc_slow_intervals *intervals, const double *longer_ns,
+			     struct kc_slow_overlapped *out);
+
 /* place: of the launch in the run's list. At most 4,096 launches on either side of it are looked at. */
 void kc_slow_find_beside(const struct kc_slow_intervals *intervals, uint32_t place, struct kc_slow_beside *out);
 

@@ -16,21 +16,12 @@
 #include "beside.h"
 #include "pairs.h"
 #include "peers.h"
+#include "tools/slow/processes/places.h"
+#include "tools/slow/processes/stragglers.h"
 #include "tools/diff/compare.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-enum kc_slow_cause {
-	KC_SLOW_SIZE,        /* a launch shape that its kernel did not have before */
-	KC_SLOW_FIRST,       /* first launch of the kernel in its process */
-	KC_SLOW_OVERLAP,     /* other kernels ran at the same time */
-	KC_SLOW_UNEXPLAINED, /* none of these */
-	KC_SLOW_DRIFT,       /* slower than in other parts of this run */
-	KC_SLOW_SLOWER,      /* the launch shape is slower than in earlier runs (compare.h) */
-	KC_SLOW_PROCESS,     /* slower throughout than in other processes of this run */
-	KC_SLOW_CAUSES,
-};
 
 struct kc_slow_found {
 	uint32_t place; /* in the lists of the run */
@@ -47,27 +38,24 @@ struct kc_slow_row { /* a kernel under a cause */
 	double took_ns, lost_ns; /* of these launches; lost_ns: by this cause */
 };
 
-struct kc_slow_sum {
-	uint64_t launches;
-	double ns;
-};
-
 struct kc_slow {
 	struct kc_slow_found *found; /* most time lost first */
 	size_t found_count;
 	struct kc_slow_row *rows; /* likewise */
 	size_t row_count;
-	struct kc_slow_pairs beside;        /* of KC_SLOW_OVERLAP: kernels, in proportion to the time that both ran */
-	struct kc_slow_pairs processes;     /* of KC_SLOW_PROCESS: rows of the table process */
-	struct kc_slow_intervals intervals; /* of the run */
+	struct kc_slow_stragglers stragglers; /* of KC_SLOW_PROCESS */
+	struct kc_slow_pairs beside;          /* of KC_SLOW_OVERLAP: kernels, in proportion to the time that both ran */
+	struct kc_slow_pairs processes;       /* of KC_SLOW_PROCESS: rows of the table process */
+	struct kc_slow_places places;         /* of all causes */
+	struct kc_slow_intervals intervals;   /* of the run */
+	struct kc_slow_overlapped overlapped; /* kc_slow_search() fills it */
 	struct kc_slow_sum causes[KC_SLOW_CAUSES]; /* lost */
 	struct kc_slow_sum lost, measured;
-	struct kc_slow_sum unknown;     /* measured launches with too few peers */
-	struct kc_slow_sum never_alone; /* overlapped launches whose peers all were, too: what it cost is not known */
+	struct kc_slow_sum judged;      /* measured, but for the next two */
+	struct kc_slow_sum unknown;     /* measured launches with too few peers, of processes that are not slower */
+	struct kc_slow_sum never_alone; /* overlapped launches whose peers all were, too, and that lost nothing else:
+					   what it cost is not known */
 };
-
-/* "new_size", "slower_than_before", "drift", "first_launch", "overlap", "unexplained", "slower_process" */
-const char *kc_slow_cause_name(enum kc_slow_cause cause);
 
 /* Of the launches that match (kc_measured_moment); their peers may be any. diff: earlier runs against this one; NULL:
  * there are none. 0 or -ENOMEM. *out is to be freed either way. */

@@ -1,11 +1,9 @@
 #include "peers.h"
-#include "processes.h"
+#include "items.h"
+#include "tools/slow/processes/processes.h"
 
-#include "predictor/concurrency/timeline.h"
 #include "predictor/math/median.h"
 #include "predictor/prior/kernel_name.h"
-#include "store/database/schema.h"
-#include "store/journal/journal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,42 +18,25 @@
 #define KNOWN_LEAST 32u  /* launches of old sizes, one after the other, after which a size may be a new one */
 #define KNOWN_SHARE 0.25 /* of a kernel's launches in the process, likewise */
 
-enum flag {
-	QUIET = 1,   /* ran alone, not the first of its kernel */
-	EARLIER = 2, /* in an earlier run */
-	KNOWN = 4,   /* of a known size */
-	LATER = 8,   /* not the first of its kernel in its process */
-};
-
 /* What a group of peers has in common, beside their shape or kernel. */
 enum depth { DEPTH_TWO, DEPTH_ONE, DEPTH_ARGUMENTS, DEPTH_NONE, DEPTHS };
 enum common { COMMON_SHAPE, COMMON_KERNEL, COMMONS };
 
-struct item {
-	double log; /* less process_log, once that is known */
-	double process_log;
-	uint32_t shape, arguments, place;
-	uint32_t before[2]; /* shapes of the latest and the second latest launch, plus 1; 0: there was none */
-	uint32_t process;   /* within all runs, from 1 */
-	uint32_t size;      /* number of shape and arguments, from 1 */
-	uint32_t alike;     /* number of run, shape with its model of GPU, and arguments */
-	uint8_t flags, company, first;
-};
-
 struct making {
 	const struct kc_slow_runs *runs;
-	struct kc__list items;                  /* struct item: earlier runs, then this one */
-	size_t this_first;                      /* of items */
+	struct kc__slow_items items;
 	uint32_t *groups[COMMONS][DEPTHS];      /* by item; NULL: not made yet */
 	uint32_t group_counts[COMMONS][DEPTHS]; /* the largest of them */
-	uint32_t sizes;                         /* the largest item.size */
 	uint8_t *is_new;                        /* by size */
+	uint8_t *flags;                         /* by item: its flags, once they are known, close to one another */
+	uint32_t *open;                         /* launches of this run, as places in out, that still lack peers */
+	size_t open_count;
 	struct kc_slow_launch *out;
 };
 
-static struct item *items_of(const struct making *m)
+static struct kc__slow_item *items_of(const struct making *m)
 {
-	return m->items.at;
+	return m->items.list.at;
 }
 
 static uint32_t kernel_of(const struct making *m, uint32_t shape)
@@ -66,107 +47,6 @@ static uint32_t kernel_of(const struct making *m, uint32_t shape)
 static uint32_t model_of(const struct making *m, uint32_t shape)
 {
 	return kc_measured_shape(m->runs->names, shape)->model;
-}
-
-/* --- items */
-
-struct reading {
-	struct kc_intern processes; /* (run, process) */
-	struct kc_intern firsts;    /* (process, kernel) */
-	struct kc_intern sizes;     /* (shape, arguments) */
-	struct kc_intern alikes;    /* (run, shape, arguments) */
-	uint32_t (*latest)[2];      /* by stream */
-};
-
-/* Whether it is its kernel's first launch in its process. -ENOMEM. */
-static int note_first(struct making *m, struct reading *r, uint32_t process, uint32_t shape)
-{
-	const uint32_t key[] = {process, kernel_of(m, shape)};
-	uint32_t had = r->firsts.count;
-
-	if (!kc_intern(&r->firsts, 'f', key, sizeof(key)))
-		return -ENOMEM;
-	return r->firsts.count > had;
-}
-
-/* The number of a size, whatever model of GPU it ran on. 0: no memory. */
-static uint32_t size_number(const struct making *m, struct reading *r, const struct kc_measured_launch *launch)
-{
-	struct kc_measured_shape shape = *kc_measured_shape(m->runs->names, launch->shape);
-
-	shape.model = 0;
-	return kc_intern_two(&r->sizes, 'z', &shape, sizeof(shape), &launch->arguments, sizeof(launch->arguments));
-}
-
-static int add_launch(struct making *m, struct reading *r, const struct kc_measured_run *run, size_t run_number,
-		      size_t i)
-{
-	const struct kc_measured_launch *launch = (const struct kc_measured_launch *)run->launches.at + i;
-	const struct kc_measured_moment *moment = (const struct kc_measured_moment *)run->moments.at + i;
-	const int64_t process_key[] = {(int64_t)run_number, moment->id >> KC_SEQUENCE_BITS};
-	uint32_t process = kc_intern(&r->processes, 'p', process_key, sizeof(process_key));
-	uint32_t *before = r->latest[launch->stream];
-	int first = process ? note_first(m, r, process, launch->shape) : -ENOMEM, earlier = run != m->runs->run;
-
-	if (first < 0)
-		return first;
-	if (launch->ns > 0) {
-		const uint32_t alike_key[] = {(uint32_t)run_number, launch->shape, launch->arguments};
-		uint32_t size = size_number(m, r, launch),
-			 alike = kc_intern(&r->alikes, 'a', alike_key, sizeof(alike_key));
-		struct item *item = kc__list_add(&m->items, sizeof(*item));
-
-		if (!size || !alike || !item)
-			return -ENOMEM;
-		*item = (struct item){
-		    .log = log((double)launch->ns),
-		    .shape = launch->shape,
-		    .arguments = launch->arguments,
-		    .place = (uint32_t)i,
-		    .before = {before[0], before[1]},
-		    .process = process,
-		    .size = size,
-		    .alike = alike,
-		    .flags = (uint8_t)((launch->overlap == KC_OVERLAP_NONE && !first ? QUIET : 0) |
-				       (earlier ? EARLIER : 0) | (first ? 0 : LATER)),
-		    .company = launch->overlap != KC_OVERLAP_NONE && launch->overlap != KC_OVERLAP_UNKNOWN,
-		    .first = (uint8_t)first,
-		};
-	}
-	before[1] = before[0];
-	before[0] = launch->shape + 1;
-	return 0;
-}
-
-static int add_run(struct making *m, struct reading *r, const struct kc_measured_run *run, size_t run_number)
-{
-	int rc = 0;
-
-	r->latest = calloc((size_t)run->streams + 1, sizeof(*r->latest));
-	if (!r->latest)
-		return -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < run->launches.count; i++)
-		rc = add_launch(m, r, run, run_number, i);
-	free(r->latest);
-	return rc;
-}
-
-static int add_items(struct making *m)
-{
-	struct reading r = {0};
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < m->runs->earlier_count; i++)
-		rc = add_run(m, &r, m->runs->earlier + i, i);
-	m->this_first = m->items.count;
-	if (rc == 0)
-		rc = add_run(m, &r, m->runs->run, m->runs->earlier_count);
-	m->sizes = r.sizes.count;
-	kc_intern_free(&r.processes);
-	kc_intern_free(&r.firsts);
-	kc_intern_free(&r.sizes);
-	kc_intern_free(&r.alikes);
-	return rc;
 }
 
 /* --- processes */
@@ -185,28 +65,54 @@ static uint8_t *find_waiting(const struct making *m)
 	return waits;
 }
 
-/* Brings the launches of each process to the level of the others of its run. */
-static int level_processes(struct making *m, const struct kc_diff_limits *limits)
+/* Those of the launches of one run, from `first` up to `end`. */
+static int level_run(struct making *m, const struct kc_diff_limits *limits, const uint8_t *waits, size_t first,
+		     size_t end)
 {
-	struct kc_slow_timed *timed = calloc(m->items.count + 1, sizeof(*timed));
-	double *excess = calloc(m->items.count + 1, sizeof(*excess));
-	uint8_t *waits = find_waiting(m);
-	int rc = timed && excess && waits ? 0 : -ENOMEM;
+	struct kc_slow_timed *timed = calloc(end - first + 1, sizeof(*timed));
+	struct kc_slow_excess *excess = calloc(end - first + 1, sizeof(*excess));
+	uint32_t least = UINT32_MAX;
+	int rc = timed && excess ? 0 : -ENOMEM;
 
-	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
-		const struct item *item = items_of(m) + i;
+	for (size_t i = first; i < end; i++)
+		least = items_of(m)[i].part < least ? items_of(m)[i].part : least;
+	for (size_t i = first; rc == 0 && i < end; i++) {
+		const struct kc__slow_item *item = items_of(m) + i;
 
-		timed[i] = (struct kc_slow_timed){item->log, item->alike, item->process,
-						  item->flags & QUIET && !waits[kernel_of(m, item->shape)]};
+		timed[i - first] =
+		    (struct kc_slow_timed){item->log, item->alike - 1, item->part - least,
+					   (item->flags & KC__QUIET) != 0, waits[kernel_of(m, item->shape)]};
 	}
 	if (rc == 0)
-		rc = kc_slow_processes(timed, m->items.count, limits, excess);
-	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
-		items_of(m)[i].process_log = excess[i];
-		items_of(m)[i].log -= excess[i];
+		rc = kc_slow_processes(timed, end - first, limits, excess);
+	for (size_t i = first; rc == 0 && i < end; i++) {
+		struct kc__slow_item *item = items_of(m) + i;
+
+		item->process_log = excess[i - first].log;
+		item->log -= item->process_log;
+		item->others = excess[i - first].others;
+		item->whole = excess[i - first].whole;
+		item->late = excess[i - first].late;
 	}
 	free(timed);
 	free(excess);
+	return rc;
+}
+
+/* Brings the launches of each process, on each of its GPUs, to the level of the others of its run. */
+static int level_processes(struct making *m, const struct kc_diff_limits *limits)
+{
+	uint8_t *waits = find_waiting(m);
+	int rc = waits ? 0 : -ENOMEM;
+
+	for (size_t first = 0, end; rc == 0 && first < m->items.list.count; first = end) {
+		int are_several = 0;
+
+		for (end = first; end < m->items.list.count && items_of(m)[end].run == items_of(m)[first].run; end++)
+			are_several = are_several || items_of(m)[end].part != items_of(m)[first].part;
+		if (are_several)
+			rc = level_run(m, limits, waits, first, end);
+	}
 	free(waits);
 	return rc;
 }
@@ -219,40 +125,20 @@ struct history {           /* of a kernel in a process */
 	uint32_t settled; /* the latest ones that were of an old size each */
 };
 
-static int count_launches(const struct making *m, struct kc_intern *keys, struct kc__list *histories, size_t i,
-			  struct history **out)
-{
-	const struct item *item = items_of(m) + i;
-	const uint32_t key[] = {item->process, kernel_of(m, item->shape)};
-	uint32_t number = kc_intern(keys, 'k', key, sizeof(key));
-
-	if (!number || (number > histories->count && !kc__list_add(histories, sizeof(**out))))
-		return -ENOMEM;
-	*out = (struct history *)histories->at + number - 1;
-	return 0;
-}
-
 /* Where no earlier run has the kernel: a size is known unless it first comes when the kernel has repeated others for a
  * while. */
 static int note_early_sizes(const struct making *m, const uint32_t *in_earlier, uint8_t *is_known)
 {
-	uint32_t *launches = calloc((size_t)m->sizes + 1, sizeof(*launches)); /* so far, by size */
-	struct kc_intern keys = {0};                                          /* (process, kernel) */
-	struct kc__list histories = {0};
-	struct history *of;
-	int rc = launches ? 0 : -ENOMEM;
+	uint32_t *launches = calloc((size_t)m->items.sizes + 1, sizeof(*launches)); /* so far, by size */
+	struct history *histories = calloc((size_t)m->items.histories + 1, sizeof(*histories));
+	int rc = launches && histories ? 0 : -ENOMEM;
 
-	for (size_t i = m->this_first; rc == 0 && i < m->items.count; i++) {
-		rc = count_launches(m, &keys, &histories, i, &of);
-		if (rc == 0)
-			of->launches++;
-	}
-	for (size_t i = m->this_first; rc == 0 && i < m->items.count; i++) {
-		const struct item *item = items_of(m) + i;
+	for (size_t i = m->items.this_first; rc == 0 && i < m->items.list.count; i++)
+		histories[items_of(m)[i].history].launches++;
+	for (size_t i = m->items.this_first; rc == 0 && i < m->items.list.count; i++) {
+		const struct kc__slow_item *item = items_of(m) + i;
+		struct history *of = histories + item->history;
 
-		rc = count_launches(m, &keys, &histories, i, &of);
-		if (rc < 0)
-			break;
 		if (launches[item->size] == 0 && in_earlier[kernel_of(m, item->shape)] == 0 &&
 		    (of->settled < KNOWN_LEAST || of->so_far < KNOWN_SHARE * of->launches))
 			is_known[item->size] = 1;
@@ -261,8 +147,7 @@ static int note_early_sizes(const struct making *m, const uint32_t *in_earlier, 
 		launches[item->size]++;
 	}
 	free(launches);
-	free(histories.at);
-	kc_intern_free(&keys);
+	free(histories);
 	return rc;
 }
 
@@ -272,31 +157,31 @@ static int find_new_sizes(struct making *m)
 	const struct kc_measured_names *names = m->runs->names;
 	uint32_t *in_earlier = calloc(names->kernels.count + 1, sizeof(*in_earlier));        /* by kernel: launches */
 	uint32_t *with_arguments = calloc(names->shapes.count + 1, sizeof(*with_arguments)); /* by shape, likewise */
-	uint8_t *is_known = calloc((size_t)m->sizes + 1, 1), *knows_shape = calloc(names->shapes.count + 1, 1);
+	uint8_t *is_known = calloc((size_t)m->items.sizes + 1, 1), *knows_shape = calloc(names->shapes.count + 1, 1);
 	int rc = in_earlier && with_arguments && is_known && knows_shape ? 0 : -ENOMEM;
 
-	for (size_t i = 0; rc == 0 && i < m->this_first; i++) {
-		const struct item *item = items_of(m) + i;
+	for (size_t i = 0; rc == 0 && i < m->items.this_first; i++) {
+		const struct kc__slow_item *item = items_of(m) + i;
 
 		in_earlier[kernel_of(m, item->shape)]++;
 		is_known[item->size] = 1;
 	}
 	if (rc == 0)
 		rc = note_early_sizes(m, in_earlier, is_known);
-	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
-		const struct item *item = items_of(m) + i;
+	for (size_t i = 0; rc == 0 && i < m->items.list.count; i++) {
+		const struct kc__slow_item *item = items_of(m) + i;
 
 		knows_shape[item->shape] |= is_known[item->size];
 		with_arguments[item->shape] += is_known[item->size] && item->arguments;
 	}
-	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
-		struct item *item = items_of(m) + i;
+	for (size_t i = 0; rc == 0 && i < m->items.list.count; i++) {
+		struct kc__slow_item *item = items_of(m) + i;
 		uint32_t of_kernel = in_earlier[kernel_of(m, item->shape)];
 		int same_shape =
 		    knows_shape[item->shape] && (item->arguments == 0 || with_arguments[item->shape] < THIS_LEAST);
 
-		if (is_known[item->size] && (of_kernel == 0 || item->flags & EARLIER))
-			item->flags |= KNOWN;
+		if (is_known[item->size] && (of_kernel == 0 || item->flags & KC__EARLIER))
+			item->flags |= KC__KNOWN;
 		m->is_new[item->size] =
 		    !is_known[item->size] && !same_shape && (of_kernel == 0 || of_kernel >= THIS_LEAST);
 	}
@@ -309,7 +194,7 @@ static int find_new_sizes(struct making *m)
 
 /* --- groups: of launches on one model of GPU each */
 
-static void group_key(const struct making *m, const struct item *item, enum common common, enum depth depth,
+static void group_key(const struct making *m, const struct kc__slow_item *item, enum common common, enum depth depth,
 		      uint32_t key[static 4])
 {
 	int by_kernel = common == COMMON_KERNEL;
@@ -333,10 +218,10 @@ static int make_groups(struct making *m, enum common common, enum depth depth)
 
 	if (m->groups[common][depth])
 		return 0;
-	groups = m->groups[common][depth] = calloc(m->items.count + 1, sizeof(*groups));
+	groups = m->groups[common][depth] = calloc(m->items.list.count + 1, sizeof(*groups));
 	if (!groups)
 		return -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < m->items.count; i++) {
+	for (size_t i = 0; rc == 0 && i < m->items.list.count; i++) {
 		group_key(m, items_of(m) + i, common, depth, key);
 		groups[i] = kc_intern(&keys, 'g', key, sizeof(key));
 		rc = groups[i] ? 0 : -ENOMEM;
@@ -344,15 +229,6 @@ static int make_groups(struct making *m, enum common common, enum depth depth)
 	m->group_counts[common][depth] = keys.count;
 	kc_intern_free(&keys);
 	return rc;
-}
-
-double kc_slow_quantile(double *values, size_t n, double at)
-{
-	double place = at * (double)(n - 1);
-	size_t low = (size_t)place, high = low + 1 < n ? low + 1 : low;
-
-	kc_sort(values, n);
-	return values[low] + (place - (double)low) * (values[high] - values[low]);
 }
 
 /* --- who is whose peer, best first */
@@ -366,28 +242,30 @@ struct rule {
 };
 
 static const struct rule own_rules[] = {
-    {COMMON_SHAPE, QUIET | EARLIER, QUIET | EARLIER, EARLIER_LEAST, KC_FROM_EARLIER, 1},
-    {COMMON_SHAPE, QUIET | EARLIER, QUIET, THIS_LEAST, KC_FROM_THIS, 1},
-    {COMMON_SHAPE, LATER | EARLIER, LATER | EARLIER, EARLIER_LEAST, KC_FROM_EARLIER, 0},
-    {COMMON_SHAPE, LATER | EARLIER, LATER, THIS_LEAST, KC_FROM_THIS, 0},
+    {COMMON_SHAPE, KC__QUIET | KC__EARLIER, KC__QUIET | KC__EARLIER, EARLIER_LEAST, KC_FROM_EARLIER, 1},
+    {COMMON_SHAPE, KC__QUIET | KC__EARLIER, KC__QUIET, THIS_LEAST, KC_FROM_THIS, 1},
+    {COMMON_SHAPE, KC__LATER | KC__EARLIER, KC__LATER | KC__EARLIER, EARLIER_LEAST, KC_FROM_EARLIER, 0},
+    {COMMON_SHAPE, KC__LATER | KC__EARLIER, KC__LATER, THIS_LEAST, KC_FROM_THIS, 0},
 };
 
 static const struct rule size_rules[] = {
-    {COMMON_KERNEL, QUIET | KNOWN, QUIET | KNOWN, THIS_LEAST, KC_FROM_NOTHING, 1},
-    {COMMON_KERNEL, LATER | KNOWN, LATER | KNOWN, THIS_LEAST, KC_FROM_NOTHING, 0},
+    {COMMON_KERNEL, KC__QUIET | KC__KNOWN, KC__QUIET | KC__KNOWN, THIS_LEAST, KC_FROM_NOTHING, 1},
+    {COMMON_KERNEL, KC__LATER | KC__KNOWN, KC__LATER | KC__KNOWN, THIS_LEAST, KC_FROM_NOTHING, 0},
 };
 
-/* Whether item i, of this run, has no peers of this kind yet. A new size has them in this run alone, and only launches
- * of its own size. */
-static int is_open(const struct making *m, const struct rule *rule, enum depth depth, size_t i)
+/* Whether launch i of this run has no peers yet. */
+static int lacks(const struct making *m, enum common common, size_t i)
 {
-	const struct kc_slow_launch *launch = m->out + (i - m->this_first);
-	int is_new = m->is_new[items_of(m)[i].size];
+	if (common == COMMON_KERNEL)
+		return m->is_new[items_of(m)[m->items.this_first + i].size] && isnan(m->out[i].known_log);
+	return m->out[i].from == KC_FROM_NOTHING;
+}
 
-	if (rule->common == COMMON_KERNEL)
-		return is_new && isnan(launch->known_log);
-	return launch->from == KC_FROM_NOTHING &&
-	       !(is_new && (rule->from == KC_FROM_EARLIER || depth > DEPTH_ARGUMENTS));
+/* A new size has peers of its own in this run alone, and only launches of its own size. */
+static int may_have(const struct making *m, const struct rule *rule, enum depth depth, size_t i)
+{
+	return rule->common == COMMON_KERNEL || (rule->from != KC_FROM_EARLIER && depth <= DEPTH_ARGUMENTS) ||
+	       !m->is_new[items_of(m)[m->items.this_first + i].size];
 }
 
 struct group {
@@ -400,9 +278,9 @@ static void judge_group(struct group *group, double *values)
 {
 	double low, high;
 
-	group->median = kc_slow_quantile(values + group->first, group->count, 0.5);
-	low = kc_slow_quantile(values + group->first, group->count, TAIL);
-	high = kc_slow_quantile(values + group->first, group->count, 1 - TAIL);
+	group->median = kc_quantile(values + group->first, group->count, 0.5);
+	low = kc_quantile(values + group->first, group->count, TAIL);
+	high = kc_quantile(values + group->first, group->count, 1 - TAIL);
 	group->far = high - group->median + fmax(high - low, FAR_LEAST);
 }
 
@@ -426,22 +304,43 @@ static void collect(const struct making *m, const struct rule *rule, enum depth 
 	uint32_t least = rule->common == COMMON_SHAPE && depth < DEPTH_ARGUMENTS ? EARLIER_LEAST : rule->least,
 		 first = 0;
 
-	for (size_t i = 0; i < m->items.count; i++)
-		groups[of[i]].count += (items_of(m)[i].flags & rule->mask) == rule->flags;
-	for (size_t i = m->this_first; i < m->items.count; i++)
-		if (is_open(m, rule, depth, i))
-			groups[of[i]].wanted = groups[of[i]].count >= least;
+	for (size_t i = 0; i < m->items.list.count; i++)
+		groups[of[i]].count += (m->flags[i] & rule->mask) == rule->flags;
+	for (size_t i = 0; i < m->open_count; i++)
+		if (may_have(m, rule, depth, m->open[i])) {
+			struct group *group = groups + of[m->items.this_first + m->open[i]];
+
+			group->wanted = group->count >= least;
+		}
 	for (uint32_t g = 1; g <= m->group_counts[rule->common][depth]; g++) {
 		groups[g].first = first;
 		first += groups[g].wanted ? groups[g].count : 0;
 		groups[g].count = 0;
 	}
-	for (size_t i = 0; i < m->items.count; i++) {
+	for (size_t i = 0; i < m->items.list.count; i++) {
 		struct group *group = groups + of[i];
 
-		if (group->wanted && (items_of(m)[i].flags & rule->mask) == rule->flags)
+		if ((m->flags[i] & rule->mask) == rule->flags && group->wanted)
 			values[group->first + group->count++] = items_of(m)[i].log;
 	}
+}
+
+/* Gives them what their groups have, and keeps those that still lack it. */
+static void take_all(struct making *m, const struct rule *rule, enum depth depth, const struct group *groups)
+{
+	const uint32_t *of = m->groups[rule->common][depth];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->open_count; i++) {
+		uint32_t place = m->open[i];
+		const struct group *group = groups + of[m->items.this_first + place];
+
+		if (group->wanted && may_have(m, rule, depth, place))
+			take(rule, group, m->out + place);
+		else
+			m->open[kept++] = place;
+	}
+	m->open_count = kept;
 }
 
 static int apply_at(struct making *m, const struct rule *rule, enum depth depth)
@@ -449,51 +348,43 @@ static int apply_at(struct making *m, const struct rule *rule, enum depth depth)
 	int rc = make_groups(m, rule->common, depth);
 	uint32_t group_count = m->group_counts[rule->common][depth];
 	struct group *groups = calloc((size_t)group_count + 1, sizeof(*groups));
-	double *values = calloc(m->items.count + 1, sizeof(*values));
+	double *values = calloc(m->items.list.count + 1, sizeof(*values));
 
 	if (!groups || !values)
 		rc = -ENOMEM;
 	if (rc == 0) {
-		const uint32_t *of = m->groups[rule->common][depth];
-
 		collect(m, rule, depth, groups, values);
 		for (uint32_t g = 1; g <= group_count; g++)
 			if (groups[g].wanted)
 				judge_group(groups + g, values);
-		for (size_t i = m->this_first; i < m->items.count; i++)
-			if (groups[of[i]].wanted && is_open(m, rule, depth, i))
-				take(rule, groups + of[i], m->out + (i - m->this_first));
+		take_all(m, rule, depth, groups);
 	}
 	free(groups);
 	free(values);
 	return rc;
 }
 
-static int has_open(const struct making *m, const struct rule *rule, enum depth depth)
-{
-	for (size_t i = m->this_first; i < m->items.count; i++)
-		if (is_open(m, rule, depth, i))
-			return 1;
-	return 0;
-}
-
 static int apply(struct making *m, const struct rule *rules, size_t count)
 {
 	int rc = 0;
 
+	m->open_count = 0;
+	for (uint32_t i = 0; i < m->items.list.count - m->items.this_first; i++)
+		if (lacks(m, rules->common, i))
+			m->open[m->open_count++] = i;
 	for (size_t i = 0; i < count; i++)
-		for (enum depth depth = DEPTH_TWO; rc == 0 && depth < DEPTHS; depth++)
-			if (has_open(m, rules + i, depth))
+		for (enum depth depth = DEPTH_TWO; rc == 0 && depth < DEPTHS && m->open_count; depth++)
+			if (m->items.this_first || !(rules[i].flags & KC__EARLIER)) /* else there are no such peers */
 				rc = apply_at(m, rules + i, depth);
 	return rc;
 }
 
 static void begin(struct making *m)
 {
-	for (size_t i = m->this_first; i < m->items.count; i++) {
-		const struct item *item = items_of(m) + i;
+	for (size_t i = m->items.this_first; i < m->items.list.count; i++) {
+		const struct kc__slow_item *item = items_of(m) + i;
 
-		m->out[i - m->this_first] = (struct kc_slow_launch){
+		m->out[i - m->items.this_first] = (struct kc_slow_launch){
 		    .log = item->log,
 		    .process_log = item->process_log,
 		    .peers_log = NAN,
@@ -501,8 +392,11 @@ static void begin(struct making *m)
 		    .place = item->place,
 		    .shape = item->shape,
 		    .company = item->company,
-		    .is_quiet = (item->flags & QUIET) != 0,
+		    .is_quiet = (item->flags & KC__QUIET) != 0,
 		    .is_first = item->first,
+		    .is_whole = item->whole,
+		    .is_late = item->late,
+		    .others = item->others,
 		};
 	}
 }
@@ -511,12 +405,14 @@ int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *
 		  size_t *count)
 {
 	struct making m = {.runs = runs};
-	int rc = add_items(&m);
+	int rc = kc__slow_items(runs, &m.items);
 
-	*count = m.items.count - m.this_first;
+	*count = m.items.list.count - m.items.this_first;
 	m.out = calloc(*count + 1, sizeof(*m.out));
-	m.is_new = calloc((size_t)m.sizes + 1, 1);
-	if (!m.out || !m.is_new)
+	m.is_new = calloc((size_t)m.items.sizes + 1, 1);
+	m.flags = calloc(m.items.list.count + 1, 1);
+	m.open = calloc(*count + 1, sizeof(*m.open));
+	if (!m.out || !m.is_new || !m.flags || !m.open)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = level_processes(&m, limits);
@@ -524,6 +420,8 @@ int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *
 		begin(&m);
 		rc = find_new_sizes(&m);
 	}
+	for (size_t i = 0; rc == 0 && i < m.items.list.count; i++)
+		m.flags[i] = items_of(&m)[i].flags;
 	if (rc == 0)
 		rc = apply(&m, own_rules, sizeof(own_rules) / sizeof(*own_rules));
 	if (rc == 0)
@@ -531,7 +429,9 @@ int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *
 	for (int i = 0; i < COMMONS * DEPTHS; i++)
 		free(m.groups[i / DEPTHS][i % DEPTHS]);
 	free(m.is_new);
-	free(m.items.at);
+	free(m.flags);
+	free(m.open);
+	free(m.items.list.at);
 	if (rc < 0)
 		free(m.out);
 	*out = rc < 0 ? NULL : m.out;

@@ -44,6 +44,9 @@ struct kc_slow_launch {
 	uint8_t company;    /* it was overlapped */
 	uint8_t is_quiet;   /* it ran alone, and was not its kernel's first */
 	uint8_t is_first;   /* of its kernel in its process */
+	uint8_t is_whole;   /* its process is slower as a whole */
+	uint8_t is_late;    /* its process became slower as a whole, here or before */
+	uint32_t others;    /* kc_slow_excess */
 };
 
 struct kc_slow_runs {
@@ -56,8 +59,5 @@ struct kc_slow_runs {
 /* The measured launches of runs->run. *out, of *count, is to be freed by the caller. 0 or -ENOMEM. */
 int kc_slow_peers(const struct kc_slow_runs *runs, const struct kc_diff_limits *limits, struct kc_slow_launch **out,
 		  size_t *count);
-
-/* Sorts values. The share `at` of them, 0 to 1, is below the returned one. n > 0. */
-double kc_slow_quantile(double *values, size_t n, double at);
 
 #endif

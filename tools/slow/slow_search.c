@@ -91,21 +91,36 @@ static int read_runs(struct kc_slow_search *s, const struct kc_slow_asked *asked
 
 /* --- what is slow */
 
+static int find_overlapped(const struct kc_slow_runs *runs, struct kc_slow *slow)
+{
+	double *longer_ns = calloc(runs->run->launches.count + 1, sizeof(*longer_ns));
+
+	if (!longer_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < slow->found_count; i++)
+		longer_ns[slow->found[i].place] = slow->found[i].parts_ns[KC_SLOW_OVERLAP];
+	kc_slow_find_overlapped(&slow->intervals, longer_ns, &slow->overlapped);
+	free(longer_ns);
+	return 0;
+}
+
 static int find(struct kc_slow_search *s, const struct kc_diff_limits *limits)
 {
 	const struct kc_diff_input inputs[KC_SIDES] = {
 	    {s->earlier.runs, s->earlier.read, NULL},
 	    {s->this.runs, 1, NULL},
 	};
-	int has_earlier = s->earlier.read > 0, rc = 0;
+	int has_earlier = s->earlier.read > 0, rc = kc_measured_names_tell_apart(&s->names);
 
 	s->runs = (struct kc_slow_runs){&s->names, s->earlier.runs, s->earlier.read, s->this.runs};
-	if (has_earlier)
+	if (has_earlier && rc == 0)
 		rc = kc_measured_renumber(&s->names, s->earlier.runs, s->earlier.read, s->this.runs);
 	if (has_earlier && rc == 0)
 		rc = kc_diff_compare(&s->names, inputs, limits, &s->diff);
 	if (rc == 0)
 		rc = kc_slow_find(&s->runs, has_earlier ? &s->diff : NULL, limits, &s->slow);
+	if (rc == 0)
+		rc = find_overlapped(&s->runs, &s->slow);
 	return rc;
 }
 
@@ -116,6 +131,8 @@ int kc_slow_search(struct kc_slow_search *s, const struct kc_slow_asked *asked)
 	if (status != KC_EXIT_OK)
 		return status;
 	rc = find(s, &asked->limits);
+	if (rc == 0)
+		rc = kc_slow_gpu_states(s->this.store, s->this.runs, &s->slow, &s->gpu_states);
 	return rc < 0 ? unreadable(s, rc) : KC_EXIT_OK;
 }
 
@@ -125,8 +142,12 @@ static int locate(struct kc_slow_search *s, const struct kc_slow_found *found, s
 {
 	const struct kc_measured_moment *moment =
 	    (const struct kc_measured_moment *)s->this.runs[0].moments.at + found->place;
+	struct kc_slow_place *place = kc_slow_place_of(&s->slow.places, moment);
 
 	out->found = found;
+	out->names = place ? kc_slow_place_names(s->this.store, s->this.ids[0], place) : NULL;
+	if (!out->names)
+		return -ENOMEM;
 	out->after_ns = kc_minus_ns(moment->start_ns, s->slow.intervals.earliest_ns);
 	kc_slow_find_beside(&s->slow.intervals, found->place, &out->beside);
 	return kc_measured_origin(s->this.store, moment->id, &out->origin);

@@ -6,7 +6,7 @@
 #ifndef KC_SLOW_SEARCH_H
 #define KC_SLOW_SEARCH_H
 
-#include "slow_forms.h"
+#include "tools/slow/forms/slow_forms.h"
 #include "tools/diff/side.h"
 
 struct kc_slow_asked {
@@ -25,6 +25,7 @@ struct kc_slow_search {
 	struct kc_slow_runs runs;
 	struct kc_diff diff; /* of the earlier runs and this one, if there are any */
 	struct kc_slow slow;
+	struct kc_slow_gpu_states gpu_states;
 	struct kc_slow_where *worst;
 	size_t worst_count;
 	int other_devices; /* earlier runs that were left out: they ran on other devices */

@@ -1,5 +1,6 @@
 #include "trend.h"
-#include "peers.h"
+
+#include "predictor/math/median.h"
 
 #include <math.h>
 
@@ -19,14 +20,14 @@ static double deviation(const struct kc_slow_sample *samples, size_t n, double *
 {
 	for (size_t i = 0; i + 1 < n; i++)
 		values[i] = fabs(samples[i + 1].log - samples[i].log);
-	return n > 1 ? OF_STEPS * kc_slow_quantile(values, n - 1, 0.5) : 0;
+	return n > 1 ? OF_STEPS * kc_quantile(values, n - 1, 0.5) : 0;
 }
 
 static double median(const struct kc_slow_sample *samples, size_t n, double *values)
 {
 	for (size_t i = 0; i < n; i++)
 		values[i] = samples[i].log;
-	return kc_slow_quantile(values, n, 0.5);
+	return kc_quantile(values, n, 0.5);
 }
 
 static uint32_t count_parts(size_t n, double scatter)
@@ -113,7 +114,7 @@ void kc_slow_trend(const struct kc_slow_sample *samples, size_t n, double over, 
 		return;
 	for (size_t i = 0; i < n; i++)
 		values[i] = samples[i].log - out->level - kc_slow_drift(out, samples[i].at_ns);
-	low = kc_slow_quantile(values, n, TAIL);
-	high = kc_slow_quantile(values, n, 1 - TAIL);
+	low = kc_quantile(values, n, TAIL);
+	high = kc_quantile(values, n, 1 - TAIL);
 	out->far = high + fmax(high - low, FAR_LEAST);
 }

@@ -1,4 +1,5 @@
 #include "database.h"
+#include "merging.h"
 #include "tools/command.h"
 
 #include "store/code/waiting_code.h"
@@ -14,7 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #define WHY_BYTES 512u
+#define STEPS 100000 /* of SQLite's machine, well below a tenth of a second, until time is looked at */
 
 /* On a network or FUSE file system each host has a file of its own. */
 static void find_here(const char *asked, char *path, size_t size)
@@ -48,13 +52,14 @@ const char *kc_database_path(const char *given, char *path, size_t size)
 
 const char *kc_database_shown(const char *path)
 {
+	const char *merged = kc_merging_shown(path);
 	char *folder = getcwd(NULL, 0);
 	size_t n = folder ? strlen(folder) : 0;
 
 	if (n > 1 && strncmp(path, folder, n) == 0 && path[n] == '/')
 		path += n + 1;
 	free(folder);
-	return path;
+	return merged ? merged : path;
 }
 
 static const char *journals(uint32_t n)
@@ -141,5 +146,35 @@ void kc_database_unreadable(const char *path, int rc)
 		    "%s is damaged: extract what is readable with `sqlite3 %s .recover`, and record into another file",
 		    path, path);
 	else
-		kc_error("%s cannot be read: %s", path, strerror(-rc));
+		kc_error("%s cannot be read: %s", kc_database_shown(path), strerror(-rc));
+}
+
+static int tell(void *progress)
+{
+	kc_progress(progress, 0);
+	return 0;
+}
+
+void kc_database_reading_begin(struct kc_database_reading *reading, struct kc_store *store, const char *path,
+			       const char *doing)
+{
+	*reading = (struct kc_database_reading){.store = isatty(STDERR_FILENO) ? store : NULL};
+	if (!reading->store)
+		return;
+	kc_progress_begin(&reading->progress, kc_database_shown(path), doing, 0);
+	sqlite3_progress_handler(kc_store_db(store), STEPS, tell, &reading->progress);
+}
+
+void kc_database_reading_goes_on(struct kc_database_reading *reading)
+{
+	if (reading->store)
+		kc_progress(&reading->progress, 0);
+}
+
+void kc_database_reading_end(struct kc_database_reading *reading)
+{
+	if (!reading->store)
+		return;
+	sqlite3_progress_handler(kc_store_db(reading->store), 0, NULL, NULL);
+	kc_progress_end(&reading->progress);
 }

@@ -4,6 +4,7 @@
 #define KC_DATABASE_H
 
 #include "store/database/store.h"
+#include "tools/output/progress.h"
 
 #include <stddef.h>
 
@@ -21,6 +22,18 @@ struct kc_store *kc_database_read(const char *path);
 
 /* Reads code that processes had no time to read, and says so. */
 void kc_database_read_code(struct kc_store *store);
+
+/* On a terminal: tells for how long a store is read, until the end. Nothing may be printed in between. */
+struct kc_database_reading {
+	struct kc_progress progress;
+	struct kc_store *store; /* NULL: nothing is told */
+};
+/* doing: "replayed". */
+void kc_database_reading_begin(struct kc_database_reading *reading, struct kc_store *store, const char *path,
+			       const char *doing);
+/* It is said by itself while SQLite works; this says it elsewhere. */
+void kc_database_reading_goes_on(struct kc_database_reading *reading);
+void kc_database_reading_end(struct kc_database_reading *reading);
 
 /* Reports what is wrong with a database that was opened and cannot be read. rc: < 0. */
 void kc_database_unreadable(const char *path, int rc);

@@ -5,8 +5,8 @@
  *   nodes         they are nodes of a graph that is made call by call
  *   pipe          before the first launch a FIFO takes the file's place
  *   again         after as many milliseconds each of them is launched once more
- *   devices       the module is loaded on a second device, too, and all are launched on both, without a wait before
- * that, but as long a one behind it
+ *   devices       the module is loaded on a second device, too, and all are launched on both, without a wait
+ *                 before that, but as long a one behind it
  */
 #include "cuda_tests/awkward/awkward.h"
 

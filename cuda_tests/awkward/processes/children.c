@@ -6,11 +6,13 @@
  *
  * children HOW init                   parent and child call cuInit, and nothing else
  * children clone-first                the child of a process that does not use CUDA does
+ * children nvml                       50 children, made by fork() one after the other while CUDA is used, use NVML
  *
  * The parent launches again and kills itself: only something that the child wrote could say that it ended normally.
  */
 #include "cuda_tests/awkward/awkward.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -70,6 +72,33 @@ static int use_in_child(void)
 	return waitpid(child, &status, 0) != child || status;
 }
 
+static int use_nvml_in_children(void)
+{
+	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+	int (*nvml_init)(void) = library ? (int (*)(void))dlsym(library, "nvmlInit_v2") : NULL;
+	int answered = 0, status;
+	struct awkward a;
+
+	if (!nvml_init)
+		return 4;
+	awkward_start(&a);
+	for (int i = 0; i < 50 && answered == i; i++) {
+		pid_t child;
+
+		launch(&a);
+		usleep(7000);
+		child = make_child("fork");
+		if (child == 0) {
+			alarm(10);
+			_exit(nvml_init());
+		}
+		answered += waitpid(child, &status, 0) == child && status == 0;
+	}
+	CHECK(cuStreamSynchronize(NULL));
+	printf("%d children were answered\n", answered);
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	struct awkward a;
@@ -80,6 +109,8 @@ int main(int count, char **arguments)
 		return initialise_twice(arguments[1]);
 	if (count > 1 && strcmp(arguments[1], "clone-first") == 0)
 		return use_in_child();
+	if (count > 1 && strcmp(arguments[1], "nvml") == 0)
+		return use_nvml_in_children();
 	awkward_start(&a);
 	printf("parent launched %d\n", launch(&a));
 	CHECK(cuStreamSynchronize(NULL));

@@ -1,9 +1,10 @@
-# --measure=adaptive: what is known well is measured in windows.
+# --measure=adaptive: what is known well is measured in windows. Time passes in these programs only while all of their
+# threads wait (cuda_tests/playback/simulated_time.c), so that the machine's speed does not matter.
 load ../common
 
 steady() { # ADAPTIVE|all DB ARGUMENTS...
 	echo '*awkward* 1410*a1 0' >steady.costs
-	SIMCUDA_COSTS=$PWD/steady.costs "$kerncast" run -q --measure="$1" -o "$2" "$build/awkward/steady" "${@:3}"
+	SIMCUDA_COSTS=$PWD/steady.costs "$kerncast" run -q --wait-for-code=1s --measure="$1" -o "$2" "$build/awkward/steady" "${@:3}"
 }
 
 # All launches of the program are there, none is awaited in vain, and no record is left over.
@@ -22,7 +23,7 @@ as_replayed() { # DB
 		LEFT JOIN replayed r ON r.process + 0 = l.process AND r.sequence + 0 = l.sequence"
 }
 
-# 50 of 600 ms in the steady state. A busy machine makes windows longer.
+# 50 of 600 ms in the steady state.
 @test "of launches that go on in the same way few are measured, and predictions stay as good" {
 	steady all all.db 2000 2000 200
 	steady adaptive adaptive.db 2000 8000 200
@@ -53,6 +54,11 @@ as_replayed() { # DB
 		0 200000000 "ns until launches of the new size are measured"
 }
 
+# One second at most is slept before the thread is made known to the kernel, and one after it has ended.
+@test "the clock of these programs stands while a thread that was just made works" {
+	within "$("$build/awkward/steady" worker)" 1 2 "seconds that pass"
+}
+
 @test "pauses, and a CUPTI that is not there, go with it" {
 	KERNCAST_AFTER=500ms KERNCAST_FOR=1s steady adaptive paused.db 2000 5000 200
 	within "$(report '$.ledger.launches' paused.db)" 500 3500 "launches of a second"
@@ -70,31 +76,40 @@ as_replayed() { # DB
 	contains "$("$kerncast" report kerncast.db)" "GPU time is not shown: with --measure=adaptive"
 }
 
-# Three runs at a time, as adaptive-on-traces says: at most 15 % of the launches are measured once they are known, errors
-# are at most 0.3 points more than where all are, and kernels that become a tenth slower are found within two seconds.
-# They are played in real time: where a busy machine wakes the thread that measures late, they are played once more.
-recorded() { # TRACE
-	KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" --seconds 12 --limits "$1"
-	((status == 0)) || KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" --seconds 12 --limits "$1"
-	equal "$status|${#lines[@]}" "0|4" "status and lines of
+# 400 s are more than a trace is played for.
+@test "a recorded training that is not judged holds no limit" {
+	KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" --seconds 400 --limits param_dlrm_v100_w0
+	equal "$status|${#lines[@]}" "1|3" "status and lines of
 $output"
-}
-
-@test "on a recorded training of one stream the three limits hold" {
-	recorded kineto_resnet50_v100_a
-}
-
-@test "on a recorded training whose kernels vary much they hold" {
-	recorded hta_df_index_v100
-}
-
-@test "on a recorded training of three streams and short steps they hold" {
-	recorded param_dlrm_v100_w0
+	contains "${lines[1]}" "  not judged: not steady within 120 s"
+	equal "${lines[2]}" "of 0 traces; not judged: 1"
+	KC_SHARED_DATA=$reduced run "$root/scripts/adaptive-on-traces" --build "$build" no_such_trace
+	equal "$status|${lines[1]}" "1|of 0 traces; not judged: 0"
+	# Beside one whose limits all hold.
+	cat >judged.py <<-'END'
+		import importlib.machinery, importlib.util, sys
+		script, *sys.argv = sys.argv[1:]
+		loader = importlib.machinery.SourceFileLoader("adaptive", script)
+		adaptive = importlib.util.module_from_spec(importlib.util.spec_from_loader("adaptive", loader))
+		loader.exec_module(adaptive)
+		held = adaptive.Figures(100, 10, 100, 1.0, 1.1, 20.0, 0.5, 0.5)
+		adaptive.judge = lambda options, path, folder: (1e6, 10, held if "resnet" in path.name else "too long")
+		adaptive.main()
+	END
+	export KC_SHARED_DATA=$reduced
+	run python3 judged.py "$root/scripts/adaptive-on-traces" test --limits kineto_resnet50_v100_a
+	equal "$status" 0 "status of
+$output"
+	run python3 judged.py "$root/scripts/adaptive-on-traces" test --limits kineto_resnet50_v100_a param_dlrm_v100_w0
+	equal "$status" 1 "status of
+$output"
+	contains "$output" "  not judged: too long"
+	contains "$output" "all four in 1; not judged: 1"
 }
 
 @test "what was played adaptively is predicted again as in the run" {
 	KC_SHARED_DATA=$reduced "$root/scripts/adaptive-on-traces" --write launches param_dlrm_v100_w0
-	"$kerncast" run -q --measure=adaptive "$build/playback/playback" launches truth 2 0.01
+	"$kerncast" run -q --measure=adaptive "$build/playback/playback_at_once" launches truth 2 0.01
 	within "$(sql 'SELECT count(*) FROM launch WHERE unmeasured IS NOT NULL')" 1000 40000 "launches not measured"
 	equal "$(as_replayed kerncast.db)" 1 "predicted again as in the run"
 }

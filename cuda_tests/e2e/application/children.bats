@@ -70,3 +70,10 @@ parent_alone() {
 	diff plain.status shimmed.status
 	equal "$(grep -c 'found no GPU' shimmed.err)" 2 "lines"
 }
+
+# An answer takes 2 ms, and about half of the time one is under way.
+@test "fork() while NVML is asked how the GPUs are: the children can use it" {
+	export SIMCUDA_NVML_MS=2
+	equal "$("$kerncast" run -q --gpu-state 10ms "$children" nvml)" "50 children were answered"
+	within "$(sql "SELECT count(*) FROM gpu_state")" 1 100 "states"
+}

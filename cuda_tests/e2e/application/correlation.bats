@@ -81,10 +81,17 @@ accounted() { # WHAT
 	done
 }
 
+# It is found out when records are first delivered: on a busy machine, that may be after half of the first try.
 @test "where records of CUPTI 13 have the runtime's id after all, this is found out" {
 	export SIMCUDA_CUPTI_IDS=runtime
-	"$kerncast" run -q "$build/demo-static-sim" --rounds 2000 >/dev/null
-	ledger_adds_up
-	equal "$(sql "SELECT count(*) FROM launch WHERE measured_end_ns IS NULL
-		AND sequence > (SELECT max(sequence) / 2 FROM launch)")" 0 "launches of the second half that are not measured"
+	local rounds unmeasured
+	for rounds in 2000 8000; do
+		rm -f kerncast.db*
+		"$kerncast" run -q "$build/demo-static-sim" --rounds $rounds >/dev/null
+		ledger_adds_up
+		unmeasured=$(sql "SELECT count(*) FROM launch WHERE measured_end_ns IS NULL
+			AND sequence > (SELECT max(sequence) / 2 FROM launch)")
+		((unmeasured == 0)) && break
+	done
+	equal "$unmeasured" 0 "launches of the second half that are not measured"
 }

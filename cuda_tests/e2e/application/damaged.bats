@@ -113,8 +113,8 @@ unpredictable() { # SQL
 		"UPDATE launch_row SET known = 4611686018427387904, measured_after = 1, decided_after = -9223372036854775808" \
 		"UPDATE transfer SET known_events = 5, measured_event = 4611686018427387904, decided_event = 1" \
 		"WITH n(i) AS ($many) INSERT OR REPLACE INTO engine_event SELECT $process, i, 'formula', i, i, -i FROM n" \
-		"INSERT OR REPLACE INTO past VALUES($process, $process, 1)" "INSERT OR REPLACE INTO past VALUES(1, 9223372036854775807, 9)" \
-		"INSERT OR REPLACE INTO past SELECT $process, process, checksum FROM learned" \
+		"INSERT OR REPLACE INTO past VALUES($process, $process, 1, 2)" "INSERT OR REPLACE INTO past VALUES(1, 9223372036854775807, 9, 1e308)" \
+		"INSERT OR REPLACE INTO past SELECT $process, process, checksum, -1 FROM learned" \
 		"WITH n(i) AS ($many) INSERT OR REPLACE INTO learned SELECT $process + i, i, i, zeroblob(64) FROM n" \
 		"INSERT OR REPLACE INTO work SELECT r.id >> 40, r.shape, 0, zeroblob(33554432) FROM launch_row r LIMIT 1" \
 		"INSERT OR REPLACE INTO work SELECT id >> 40, shape, coalesce(arguments, 0), randomblob(272) FROM launch_row"

@@ -304,8 +304,14 @@ fills_up() { # KIB
 }
 
 @test "a disk with no room for a launch: neither run nor report says that there were none" {
-	small_disk 308
-	full_disk "${demo[@]}"
+	local -i kib # so many that the tables of a database just fit
+	for ((kib = 300; kib <= 400; kib += 4)); do
+		small_disk "$kib"
+		full_disk "${demo[@]}"
+		! "$kerncast" report disk/kerncast.db >report.out 2>/dev/null || break
+		umount disk
+		rmdir disk
+	done
 	contains "$(<shimmed.err)" "the recording is still in 1 journal beside the database"
 	for wrong in "recorded in" ": 0 launches"; do
 		[[ $(<shimmed.err) != *"$wrong"* ]] || { cat shimmed.err; return 1; }

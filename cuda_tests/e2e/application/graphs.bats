@@ -19,7 +19,7 @@ least() { # KEY FILE
 
 @test "a graph of 10,000 captured nodes, launched again and again: nothing is lost" {
 	local -i launches=8
-	preloaded env KERNCAST_DB=kerncast.db "$graph" captured 10000 $launches
+	preloaded env KERNCAST_DB=kerncast.db "$build/playback/large_graph_at_once" captured 10000 $launches
 	equal "$(counted kernels)" $((launches * 10000)) "kernels executed"
 	equal "$(report '$.ledger.launches')" $((launches * 10000)) launches
 	equal "$(report '$.ledger.matched')" $((launches * 10000)) matched

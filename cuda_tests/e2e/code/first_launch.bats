@@ -41,7 +41,11 @@ by_device() { # the very first launch, before which nobody has asked for code
 # 3 MB of text are more than is read ahead.
 @test "a launch waits for its kernel's code, and does not where that is turned off" {
 	module 3 30000 >module.ptx
-	runs 0 "$first" module.ptx 3 0
+	local try
+	for try in 1 2 3; do # on a busy machine the launch may come late, and the code be read by then
+		runs 0 "$first" module.ptx 3 0
+		[[ $(sql "SELECT model FROM launch ORDER BY sequence LIMIT 1") != bsp-device ]] || break
+	done
 	by_device
 	runs 10s "$first" module.ptx 3 0
 	equal "$(firsts)" "bsp-code 3" "waiting"
@@ -51,7 +55,8 @@ by_device() { # the very first launch, before which nobody has asked for code
 	module 200 100 >module.ptx
 	runs 0 "$first" module.ptx 200 3000
 	equal "$(firsts)" "bsp-code 200"
-	equal "$(sql "SELECT count(*) FROM kernel WHERE code = 'read' AND cost_formula = 'add = 1; control = 1'")" 200
+	equal "$(sql "SELECT count(*) FROM kernel WHERE code = 'read'")" 200
+	equal "$(per_thread 1)|$(per_thread 10)" "1|1" "add, control"
 }
 
 @test "kernels that two devices have launched are read for both" {
@@ -76,6 +81,9 @@ by_device() { # the very first launch, before which nobody has asked for code
 	by_device
 	equal "$(sql "SELECT count(*) FROM engine_event WHERE kind = 'formula' AND number <= (SELECT max(known_events) FROM launch)")" \
 		3 "kernels read before they were launched again"
+	# Damaged: nothing is predicted of kernels whose rows are gone.
+	sql "DELETE FROM kernel"
+	equal "$("$kerncast" replay --json | jq .predicted)" 0 "predicted of a damaged database"
 }
 
 @test "kernels in graphs, captured and made call by call" {

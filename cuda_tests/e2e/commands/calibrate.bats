@@ -33,7 +33,7 @@ calibrate_json() { # JSON path
 	keys=$(sqlite3 :memory: "SELECT key FROM json_each(CAST(readfile('calibrate.json') AS TEXT))")
 	contains "$keys" cupti_kernel_ns
 	for key in $keys; do
-		contains "$(<"$root/tools/README.md")" "\`$key\`"
+		contains "$(cat "$root"/tools/README.md "$root"/tools/manual/predict.md)" "\`$key\`"
 	done
 }
 

@@ -225,6 +225,13 @@ steps() { # START END: columns of launch
 	equal "$(<checked)" "trace.json.gz: 20358 slices on 20358 tracks, 0 asynchronous, 10179 flows, 50895 values of counters"
 }
 
+@test "an imported trace is exported where the folder for temporary files is not there, as by SQLite" {
+	"$kerncast" import "$reduced/traces/apps/gtx1080ti.csv.gz" -o one.db >/dev/null
+	"$kerncast" export --chrome one.db -o there.json
+	TMPDIR=$PWD/not/there SQLITE_TMPDIR=$PWD/$(printf 'x%.0s' {1..5000}) "$kerncast" export --chrome one.db -o not_there.json
+	cmp there.json not_there.json
+}
+
 @test "memory does not grow with the number of launches" {
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 30 >/dev/null
 	cp kerncast.db many.db
@@ -258,4 +265,23 @@ steps() { # START END: columns of launch
 	for file in kerncast.db trace.json trace.json.gz launches.csv page.html before.json; do
 		equal "$(stat -c %a $file)" 600 "mode of $file"
 	done
+}
+
+# Nobody takes what it writes for three seconds.
+@test "what takes more than two seconds says so on a terminal, and takes the line away; elsewhere nothing is said" {
+	command -v script >/dev/null || skip "no script"
+	awk 'BEGIN { print "process,kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name"
+		for (i = 0; i < 20000; i++) printf "p,kernel,%d,500,8,1,1,64,1,1,k\n", i * 1000 }' >many.csv
+	"$kerncast" import many.csv -o many.db >/dev/null
+	mkfifo pipe
+	{ sleep 3; cat; } <pipe >taken.csv &
+	SHELL=$(command -v bash) script -qec "'$kerncast' export --csv many.db -o pipe" log </dev/null >/dev/null
+	wait $!
+	contains "$(<log)" "many.db: exported for 3 s"
+	contains "$(<log)" $' s\r\e[K\n'
+	"$kerncast" export --csv many.db | cmp - taken.csv
+	{ sleep 3; cat; } <pipe >taken.csv &
+	"$kerncast" export --csv many.db -o pipe 2>said
+	wait $!
+	equal "$(<said)" "" "said"
 }

@@ -35,7 +35,7 @@ can_be_replayed() { # FOLDER DB
 
 @test "reduced recordings are the bytes that their list names" {
 	(cd "$reduced" && sha256sum -c --quiet SHA256SUMS)
-	equal "$(cd "$reduced" && find traces tuning raw seed_tables -type f | sort)" "$(cut -c67- "$reduced/SHA256SUMS")"
+	equal "$(cd "$reduced" && find examples pairs raw seed_tables traces tuning -type f | sort)" "$(cut -c67- "$reduced/SHA256SUMS")"
 }
 
 @test "rows, kernels and processes of every reduced recording are those of its manifest" {
@@ -130,16 +130,17 @@ can_be_replayed() { # FOLDER DB
 		ALTER TABLE launch_row DROP COLUMN known; ALTER TABLE launch_row DROP COLUMN measured_after;
 		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
-		DROP TABLE engine_event; DROP TABLE past; DROP TABLE learned; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP TABLE kernel_text;
+		DROP TABLE engine_event; DROP TABLE past; DROP TABLE learned; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP TABLE kernel_text; DROP TABLE gpu_state; DROP TABLE operator; DROP TABLE launched_by;
 		ALTER TABLE stream DROP COLUMN lane;
 		ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
+		$(printf 'ALTER TABLE process DROP COLUMN %s;' host container visible_devices job rank local_rank world_size)
 		DROP TABLE sweep; DROP TABLE sweep_kernel; DROP TABLE basis; DROP TABLE basis_training;
 		ALTER TABLE device DROP COLUMN empty_kernel_ns; ALTER TABLE device DROP COLUMN copy_bytes_per_s;
 		ALTER TABLE device DROP COLUMN flops_per_s;
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'16\n16\n0|1'
+		$'20\n20\n0|1'
 }
 
 lines_with() { # TEXT in the report

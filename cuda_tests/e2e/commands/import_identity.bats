@@ -137,6 +137,7 @@ streams() { # number, context and launches of each, whether it has two kernels a
 @test "ranks of several files are told apart, and their GPUs" {
 	imported "$made"/slow_rank_?.json.gz
 	equal "$(sql 'SELECT command_line, pid FROM process' t.db)" $'rank 0|2000\nrank 1|2001\nrank 2|2002\nrank 3|2003'
+	equal "$(sql 'SELECT rank, world_size FROM process' t.db)" $'0|4\n1|4\n2|4\n3|4'
 	equal "$(sql 'SELECT ordinal FROM device' t.db)" $'0\n1\n2\n3'
 	contains "$(<report.out)" "rank 1 (pid 2001), stream 7"
 	for process in "rank 1" "rank 1 (pid 2001)" "pid 2001" 2001; do
@@ -179,7 +180,8 @@ rank 3|0|NVIDIA H100 80GB HBM3'
 		ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
 		$(printf 'ALTER TABLE stream_call DROP COLUMN %s;' graph_launch start_ns end_ns measured_start_ns \
 			measured_end_ns unmeasured measured_event)
-		DROP TABLE learned; DROP TABLE past;
+		$(printf 'ALTER TABLE process DROP COLUMN %s;' host container visible_devices job rank local_rank world_size)
+		DROP TABLE learned; DROP TABLE past; DROP TABLE gpu_state; DROP TABLE operator; DROP TABLE launched_by;
 		CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT NULL, source INTEGER, first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;
 		DELETE FROM schema WHERE version > 12; PRAGMA user_version = 12" t.db
 	equal "$(sql 'SELECT count(DISTINCT boot_id) FROM process' t.db)" 1

@@ -25,7 +25,7 @@ keys_at() { # JSON path
 	done
 	within "$(sqlite3 :memory: "SELECT json_array_length(CAST(readfile('report.json') AS TEXT), '\$.kernels')")" 6 6 kernels
 	for key in $(keys_at '$') $(keys_at '$.ledger') $(keys_at '$.accuracy') $(keys_at '$.kernels[0]'); do
-		grep -q -F "\`$key\`" "$root/tools/README.md" "$root/README.md" || { echo "$key is not documented"; return 1; }
+		grep -q -F "\`$key\`" "$root/tools/manual/report.md" || { echo "$key is not documented"; return 1; }
 	done
 }
 
@@ -57,6 +57,7 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	"$kerncast" run -q "$build/demo-static-sim" --rounds 3
 	begins_with_schema diff/1 diff --json
 	begins_with_schema slow/1 slow --json
+	begins_with_schema pairs/1 pairs --json
 	begins_with_schema devices/1 devices --json
 	begins_with_schema prune/1 prune --keep 1 --json
 	begins_with_schema doctor/1 doctor --json

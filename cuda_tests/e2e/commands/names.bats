@@ -90,3 +90,49 @@ recorded() { # a database that no command has opened
 	equal "$(sql "SELECT count(*), sum(name_pending) FROM kernel WHERE module = 'hostile' AND name = '_Z1f' || substr(mangled, 5, 4091)")" \
 		"300|0"
 }
+
+# --- kernels of one name
+
+by_kernel() { # COMMAND: kernels of its table by kernel that begin with "plugin", and what stands behind their names
+	"$kerncast" "$1" --by kernel | sed -n 's/^  \(plugin\)[^][]*int)\( \[[^]]*\]\)*  .*/\1\2/p' | sort
+}
+
+# A plugin that is built anew while the program runs: its kernel has other code then, and 10 registers in place of 8.
+@test "kernels of one name and other code are told apart in text, JSON, CSV and on the page" {
+	local wanted=$'plugin_kernel(int*, int, int) [10 registers]\nplugin_kernel(int*, int, int) [8 registers]'
+	"$kerncast" run -q "$build/matrix/sim/process_reload" >/dev/null
+	equal "$(sql "SELECT name || ' [' || registers || ' registers]' FROM kernel ORDER BY 1")" "$wanted" "kernels"
+	equal "$(by_kernel report)" $'plugin [10 registers]\nplugin [8 registers]' text # which may shorten the rest
+	equal "$(by_kernel replay)" $'plugin [10 registers]\nplugin [8 registers]' replay
+	equal "$("$kerncast" report --csv | sed -n 's/^"\(plugin[^"]*\)".*/\1/p' | sort)" "$wanted" CSV
+	"$kerncast" report --json >report.json
+	equal "$(sqlite3 :memory: "SELECT value ->> 'name' FROM json_each(CAST(readfile('report.json') AS TEXT), '\$.kernels') ORDER BY 1")" "$wanted" JSON
+	"$kerncast" report --html page.html
+	equal "$(grep -o 'plugin_kernel(int\*, int, int) \[[0-9]* registers\]' page.html | sort -u)" "$wanted" page
+	# Where there is one, its name is enough.
+	sql "UPDATE kernel SET name = 'another' WHERE registers = 8"
+	equal "$(by_kernel report)" plugin
+}
+
+# As of kernels in unnamed namespaces of two files, which c++filt gives one name.
+@test "diff and slow tell kernels apart whose mangled names read the same" {
+	local side shown="same(int) [_Z6matmuliPKfS0_Pf]"
+	for side in old new; do
+		SIMCUDA_SEED=$((${#side} + 1)) "$kerncast" run -q -o $side.db -- "$build/demo-static-sim" >/dev/null
+		sed 's/\*(350+3\*threads)/*(1050+3*threads)/' "$SIMCUDA_COSTS" >slower.costs # matmul's
+		"$kerncast" report $side.db >/dev/null
+		sql "UPDATE kernel SET name = 'same(int)' WHERE mangled GLOB '*matmul*' OR mangled GLOB '*stencil*'" $side.db
+		export SIMCUDA_COSTS=$PWD/slower.costs
+	done
+	"$kerncast" diff old.db new.db >diff.out
+	cat diff.out
+	contains "$(grep -m 1 ' slower ' diff.out)" "$shown"
+	contains "$("$kerncast" diff --md old.db new.db)" "$shown"
+	"$kerncast" diff --json old.db new.db >diff.json
+	equal "$(sqlite3 :memory: "SELECT value ->> 'name' FROM json_each(CAST(readfile('diff.json') AS TEXT), '\$.changes')")" "$shown"
+	"$kerncast" slow --json new.db >slow.json
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_tree(CAST(readfile('slow.json') AS TEXT)) WHERE value = 'same(int)'")" 0 "kernels that are not told apart"
+	# A baseline goes by the mangled name.
+	"$kerncast" diff --baseline base.json old.db
+	contains "$("$kerncast" diff --baseline base.json new.db)" "$shown"
+}

@@ -43,9 +43,12 @@ refused() { # STATUS PART ARG...: of report; a file that was there stays as it w
 	local path
 	page "$RECORDED"
 	"$kerncast" report --json "$RECORDED" >report.json
-	for path in '$.simulated' '$.ledger' '$.accuracy' '$.repeated' '$.kernels' '$.concurrency' '$.activity' '$.runs' '$.database'; do
+	for path in '$.simulated' '$.ledger' '$.accuracy' '$.repeated' '$.kernels' '$.concurrency' '$.activity.devices' '$.activity.processes' '$.activity.streams' '$.activity.copies' \
+		'$.activity.idle_causes' '$.activity.gaps[0]' '$.activity.gaps[9]' '$.runs' '$.database'; do
 		equal "$(data "\$.report${path#\$}")" "$(json_of report.json "$path")" "$path"
 	done
+	within "$(json_of report.json '$.activity.gaps[10].ns')" 1 1000000000000 "the eleventh gap"
+	equal "$(data '$.report.activity.gaps[10]')" "" "more than ten gaps"
 	equal "$(data '$.report.simulated')" 1 simulated
 	equal "$(data '$.drawn.shown') $(data '$.drawn.of')" "240 240" "launches that are shown, of all"
 	"$kerncast" slow --json "$RECORDED" >slow.json
@@ -57,10 +60,16 @@ refused() { # STATUS PART ARG...: of report; a file that was there stays as it w
 		equal "$(data "\$.diff${path#\$}")" "$(json_of diff.json "$path")" "diff: $path"
 	done
 	# Of a launch that is drawn: what the database says, its time alone times its slowdown.
-	equal "$(data '$.drawn.rows[7][2]') $(data '$.drawn.rows[7][3]') $(data '$.drawn.rows[7][6]')" \
-		"$(sql "SELECT end_ns - start_ns, measured_end_ns - measured_start_ns, CASE novelty WHEN 'first_seen' THEN 0
-			WHEN 'new_size' THEN 1 ELSE 2 END FROM launch WHERE run = 2 ORDER BY process, sequence LIMIT 1 OFFSET 7" "$RECORDED" |
-			tr '|' ' ')" "predicted, measured and what was known"
+	equal "$(data '$.drawn.rows[7]' | jq -r '[.[2:7][]] | join(" ")')" \
+		"$(sql "SELECT end_ns - start_ns, measured_end_ns - measured_start_ns, CAST(solo_low_ns * slowdown AS INTEGER),
+			CAST(ceil(solo_high_ns * slowdown) AS INTEGER), CASE novelty WHEN 'first_seen' THEN 0 WHEN 'new_size' THEN 1 ELSE 2 END
+			FROM launch WHERE run = 2 ORDER BY process, sequence LIMIT 1 OFFSET 7" "$RECORDED" | tr '|' ' ')" "predicted, measured, its range and what was known"
+	# Of those of the timeline: each time, after the window's first moment.
+	equal "$(sql "SELECT count(*) > 100 AND count(*) = sum(stream = value ->> 0 AND start_ns - base = value ->> 2 AND end_ns - base = value ->> 3 AND
+		measured_start_ns - base = value ->> 4 AND measured_end_ns - base = value ->> 5 AND l.launched_ns - base = value ->> 6)
+		FROM json_each(CAST(readfile('data.json') AS TEXT), '\$.windows[0].rows') JOIN launch l ON sequence = value ->> 7,
+		(SELECT started_ns + $(data '$.windows[0].base_ns') AS base FROM process WHERE run = 2) WHERE run = 2 AND value ->> 9 IS NULL" "$RECORDED")" 1 \
+		"launches of the timeline with the database's times"
 	within "$(data '$.windows[0].rows[#-1][0]')" 1 99 "stream of a row of the timeline"
 	within "$(data '$.lambda.lines[0].points[1][2]')" 0.0001 10000 "a value of λ"
 }
@@ -89,7 +98,7 @@ hash_of() { # TEXT FILE: SHA-256 in base64, of a file without its last line end
 	sed -n '/^<script>/,/^<\/script>/p' page.html | sed '1s/^<script>//; $s/<\/script>$//' >script
 	contains "$(head -n 5 page.html)" "content=\"default-src 'none'; script-src 'sha256-$(hash_of script)'; \
 style-src 'sha256-$(hash_of style)'; base-uri 'none'; form-action 'none'\""
-	equal "$(grep -o -i -E '<(script|style|link|img|iframe|object|embed|base|form|svg)[ >]' page.html | tr -d '\n')" '<style><script <script>' \
+	equal "$(grep -o -i -E '<(script|style|link|img|iframe|object|embed|base|form|svg)[ >]' page.html | tr -d '\n')" '<style><script <script <script>' \
 		"elements that could load or run"
 }
 
@@ -109,7 +118,7 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 	page '<script>x.db'
 	equal "$(grep -c -F '<' data.json)$(grep -c -F '>' data.json)$(grep -c -F '&' data.json)" 000 "lines of the data with markup"
 	equal "$(LC_ALL=C grep -c -P '[\x00-\x09\x0b-\x1f\x7f-\xff]' data.json)" 0 "lines of the data with other bytes than printable ones"
-	equal "$(grep -o -i '<script' page.html | wc -l) $(grep -o -i '</script' page.html | wc -l) $(grep -c -i '<style' page.html)" "2 2 1" \
+	equal "$(grep -o -i '<script' page.html | wc -l) $(grep -o -i '</script' page.html | wc -l) $(grep -c -i '<style' page.html)" "3 3 1" \
 		"elements"
 	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('data.json') AS TEXT), '\$.report.kernels')
 		WHERE json_extract(value, '\$.name') IN ('</script><script>document.title=1</script>', 'k\\u202eevil', 'k\\x1b[31m')")" 3 \
@@ -147,6 +156,17 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 		FROM json_each(CAST(readfile('data.json') AS TEXT), '\$.drawn.rows')")" 1 "drawn launches with a prediction"
 }
 
+@test "a trace of kernels that took 0 ns, each or all of them: there is a page" {
+	printf '%s\n' kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,stream,name \
+		kernel,1000,0,1,1,1,1,1,1,7,f kernel,2000,0,1,1,1,1,1,1,7,f >all.csv
+	{ cat all.csv && echo kernel,3000,5,1,1,1,1,1,1,7,f; } >some.csv
+	for name in all some; do
+		"$kerncast" import "$name.csv" -o "$name.db" >/dev/null
+		"$kerncast" report --html "$name.html" "$name.db"
+	done
+	contains "$(<all.html)" "Nothing was measured."
+}
+
 @test "a filter: what matches is drawn, and the page says so" {
 	page --kernel '^saxpy' "$RECORDED"
 	equal "$(data '$.drawn.shown') $(data '$.drawn.of') $(data '$.report.filter.kernel')" "30 30 ^saxpy" "what is drawn"
@@ -157,7 +177,10 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 
 @test "a filter of a trace: its launches count once, whatever is replayed" {
 	"$kerncast" import "$root"/cuda_tests/traces/made/slow_rank_?.json.gz -o trace.db >/dev/null
+	page --anonymous trace.db
+	equal "$(data '$.slow.processes' | jq -c '[.[] | [.name, .pid]]')" "[[null,2001]]" "stragglers, without names"
 	page --process "rank 1" trace.db
+	equal "$(data '$.slow.processes' | jq -c '[.[] | [.name, .pid]]')" '[["rank 1 (pid 2001)",2001]]' "stragglers"
 	equal "$(data '$.report.filter.launches') $(data '$.report.filter.of_launches') $(data '$.drawn.of')" "60 240 60"
 }
 

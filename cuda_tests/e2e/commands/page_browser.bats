@@ -11,10 +11,6 @@ slices='document.querySelectorAll(".timeline .slice").length'
 back='getComputedStyle(document.body).backgroundColor'
 chosen='document.querySelector(".chosen").textContent'
 
-has_browser() {
-	command -v python3 >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
-}
-
 setup_file() { # one browser does all that is done to this page, as starting one takes seconds
 	export PAGES=$BATS_FILE_TMPDIR
 	cd "$PAGES" || return 1
@@ -66,7 +62,7 @@ nothing_else() { # neither errors nor requests
 
 @test "the page is drawn: sections, figures, timeline, table; no error, no request" {
 	needs_browser
-	is sections "ran slow changed accuracy timeline kernels ledger"
+	is sections "ran slow changed accuracy timeline classes kernels ledger"
 	is first SIMULATED:
 	is figures 6
 	within "$(seen marks)" 20 400 "marks in the figures"
@@ -154,7 +150,7 @@ by_share() { # the kernels of demo.db, the one that took most time first
 	contains "$(<seen)" "error: "
 	sed '/Content-Security-Policy/d; s/^<\/script>$/nosuchname();\n&/; s/<main/<img src="file:\/\/\/nosuch.png"><main/' "$PAGES/demo.html" >open.html
 	browse open.html 'sections=document.querySelectorAll("section").length'
-	is sections 7
+	is sections 8
 	contains "$(<seen)" "requested: file:///nosuch.png"
 	contains "$(<seen)" "nosuchname is not defined"
 }

@@ -46,6 +46,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	cp "$1" again.db
 	prints diff --json "$1" again.db
 	prints slow --json "$1"
+	prints pairs --json "$1"
 	prints prune --dry-run --keep 1 --json "$1"
 	if "$kerncast" learn "$1" -o learned.prior; then # not where nothing was measured
 		prints learn --list learned.prior --json
@@ -58,7 +59,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 @test "each document that tools/README.md lists has a schema, and each schema is one" {
 	local name
 	check_documents
-	sed -n '/^## JSON/,/^## .kerncast report`/s/kerncast\.[a-z-]*\/[0-9]/\n&\n/gp' "$root/tools/README.md" |
+	sed -n '/^## JSON/,/^## Filters/s/kerncast\.[a-z-]*\/[0-9]/\n&\n/gp' "$root/tools/README.md" |
 		grep -o '^kerncast\.[a-z-]*/[0-9]*$' | sort -u >documented
 	for name in "$root"/tools/schemas/*.schema.json; do
 		name=${name##*/}
@@ -69,13 +70,13 @@ prints_all_of() { # DB: every document that tells what a database holds
 	diff documented there
 }
 
-@test "tools/README.md describes every key of every schema" {
+@test "the manual describes every key of every schema" {
 	sqlite3 :memory: "SELECT DISTINCT k.key FROM fsdir('$root/tools/schemas') f
 		JOIN json_tree(CAST(readfile(f.name) AS TEXT)) k
 		WHERE f.name GLOB '*.json' AND k.path GLOB '*.properties' AND k.key <> 'block_y'" >keys # block_x … block_z
 	within "$(wc -l <keys)" 300 999 keys
 	while read -r key; do
-		grep -q -F "\`$key\`" "$root/tools/README.md" "$root/store/database/README.md" || echo "$key"
+		grep -q -F "\`$key\`" "$root"/tools/{README.md,manual/*.md} "$root/store/database/README.md" || echo "$key"
 	done <keys >missing
 	equal "$(tr '\n' ' ' <missing)" "" "keys that are not documented"
 }
@@ -343,6 +344,8 @@ prints_all_of() { # DB: every document that tells what a database holds
 	prints predict --json --device k40 --kernel "$build/explain/shared.ptx:$(grep -m 1 -o '_Z[0-9a-zA-Z_]*' \
 		"$build/explain/shared.ptx")" --grid 4 --block 64
 	prints slowdown --json --device k40 blocks=110,threads=256,smem=1024,time=10us blocks=450,threads=256,time=20us
+	prints slowdown --json --device v100 blocks=80,threads=64,fma=1e6 blocks=80,threads=64,ld_global=1e5,footprint=96K \
+		blocks=80,threads=64,ld_global=1e5,footprint=96K
 	prints slowdown --json --device v100 blocks=9999,threads=1024 blocks=1,threads=1024 blocks=640,threads=64,regs=255
 	printf '%s\n' like=v100 sm_count=1 cc_major=9 'name=one' >device
 	prints slowdown --json --device "$PWD/device" blocks=1,threads=32,time=1us blocks=1,threads=32,time=1s

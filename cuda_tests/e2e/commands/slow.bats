@@ -95,12 +95,85 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	equal "$(of_slow "(j -> 'lost' ->> 'launches') || ' ' || (SELECT group_concat(DISTINCT value ->> 'pid') FROM json_each(j, '\$.launches'))")" "60 2001" "slow launches"
 	contains "$(slower_processes)" "2001 60 "
 	"$kerncast" slow four.db >slow.out
-	contains "$(<slow.out)" "slower on this process"
+	contains "$(<slow.out)" "slower rank or GPU"
 	contains "$(<slow.out)" "lost in rank 1 (pid 2001) 1.8"
+	contains "$(grep 'rank 1' slow.out | head -1)" "1.80 ms           0 ns  7.80 ms  +30.0 %        60  1        GPU 1  rank 1 (pid 2001)"
+	equal "$(of_slow "(SELECT group_concat((value ->> 'name') || ' ' || round(value ->> 'slower') || ' ' || (value ->> 'others'))
+		FROM json_each(j, '\$.processes'))")" "rank 1 (pid 2001) 30.0 3" "stragglers"
 	"$kerncast" import "${ranks[@]:0:2}" -o two.db >/dev/null
 	slow two.db
 	within "$(lost_by slower_process | cut -d' ' -f2)" 1750000 1850000 "ns lost, of two"
 	contains "$(slower_processes)" "2001 60 "
+	equal "$(of_slow "j ->> '\$.processes[0].others'")" 1 "others, of two"
+	"$kerncast" slow two.db >slow.out
+	contains "$(<slow.out)" "slower than the only other one; which of the two is as it should be is not known"
+}
+
+# As above: 1,800 of 7,800 us are 23.1 %, and the others lost nothing of their 6,000.
+@test "--by: what each rank and each GPU lost, the one that lost most first" {
+	local by
+	"$kerncast" import "$root"/cuda_tests/traces/made/slow_rank_?.json.gz -o four.db >/dev/null
+	for by in rank process gpu; do
+		"$kerncast" slow --by $by four.db >$by.out
+		contains "$(<$by.out)" "Time lost: 1.80 ms of 25.8 ms (7.0 %)"
+	done
+	cmp rank.out process.out
+	equal "$(grep -A 5 '^By rank' rank.out | sed 's/  */ /g')" "By rank: what its launches lost of what could be judged
+ lost others waited share launches cause rank or process
+ 1.80 ms 0 ns 23.1 % 60 slower rank or GPU rank 1 (pid 2001)
+ 0 ns 0 ns 0.0 % 0 rank 0 (pid 2000)
+ 0 ns 0 ns 0.0 % 0 rank 2 (pid 2002)
+ 0 ns 0 ns 0.0 % 0 rank 3 (pid 2003)"
+	equal "$(grep -A 5 '^By GPU' gpu.out | sed 's/  */ /g')" "By GPU: what its launches lost of what could be judged
+ lost others waited share launches cause GPU
+ 1.80 ms 0 ns 23.1 % 60 slower rank or GPU GPU 1
+ 0 ns 0 ns 0.0 % 0 GPU 0
+ 0 ns 0 ns 0.0 % 0 GPU 2
+ 0 ns 0 ns 0.0 % 0 GPU 3"
+	equal "$(grep -c '^By kernel\|^The launches' rank.out)" 0 "tables that it takes the place of"
+	# By time the slow one is the first, too: 7,800 us; the filter chooses what is judged.
+	"$kerncast" slow --by rank --sort time --top 1 --rank 1,2 four.db >two.out
+	contains "$(<two.out)" "Filter: rank 1 or 2: 120 of 240 launches"
+	contains "$(<two.out)" "rank 1 (pid 2001)"
+	contains "$(<two.out)" "and 1 more (a larger --top shows them)"
+	contains "$("$kerncast" slow --by gpu --gpu 'GPU 3' four.db)" 'Filter: GPU "GPU 3": 60 of 240 launches'
+	slow four.db
+	equal "$(of_slow "(SELECT group_concat((value ->> 'name') || ' ' || (value ->> 'judged_launches') || ' ' || round((value ->> 'judged_ns') / 1e5) || ' ' ||
+		coalesce(value ->> 'cause', 'none')) FROM json_each(j, '\$.ranks'))")" \
+		"rank 1 (pid 2001) 60 78.0 slower_process,rank 0 (pid 2000) 60 60.0 none,rank 2 (pid 2002) 60 60.0 none,rank 3 (pid 2003) 60 60.0 none"
+	equal "$(of_slow "(SELECT group_concat(value ->> 'name') FROM json_each(j, '\$.gpus'))")" "GPU 1,GPU 0,GPU 2,GPU 3"
+	slow --top 2 four.db
+	equal "$(of_slow "(SELECT group_concat(value ->> 'name') FROM json_each(j, '\$.ranks'))")" "rank 1 (pid 2001),rank 0 (pid 2000)"
+	keep wrong "$kerncast" slow --by kernel four.db
+	equal "$(<wrong.status)" 2
+	contains "$(<wrong.err)" '--by takes rank, process or gpu, not "kernel"'
+}
+
+# On GPU 2 of one process the kernel takes 120 us in place of 100: 60 * 20 us.
+@test "a GPU of a process that is slower than its others" {
+	{
+		echo kind,start_ns,duration_ns,device,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		for i in {1..60}; do
+			for gpu in 0 1 2; do
+				echo "kernel,$((i * 200000)),$(((gpu == 2 ? 120000 : 100000) + i % 7 * 20)),$gpu,7,8,1,1,64,1,1,gemm"
+			done
+		done
+	} >trace.csv
+	"$kerncast" import trace.csv >/dev/null
+	slow
+	equal "$(of_slow "(SELECT group_concat((value ->> 'gpu') || ' ' || (value ->> 'launches') || ' ' || round((value ->> 'lost_ns') / 1e4))
+		FROM json_each(j, '\$.processes'))")" "GPU 2 60 120.0" "stragglers"
+	equal "$(of_slow "j -> 'lost' ->> 'launches'")" 60 "launches that lost time"
+}
+
+@test "made ranks by 18 seeds: the slow one is named first, and since when; of healthy ones, and of those that do other work, none" {
+	"$root/cuda_tests/slow/ranks.py" --build "$build" --sets 18 >sets || { cat sets; return 1; }
+	equal "$(awk '{print $1, $2, $4}' sets | sort | xargs)" "healthy 2 2 kernel 2 2 kernel_0 2 2 kernel_1 2 2 midway 2 2 other_work 2 2 rank 6 6" "$(<sets)"
+}
+
+@test "live ranks by 8 seeds: slow and diff name the slow one first, with what it lost; in the run before, none" {
+	"$root/cuda_tests/slow/live_ranks.py" --build "$build" --sets 8 >sets || { cat sets; return 1; }
+	equal "$(awk '{print $1, $2, $4}' sets | xargs)" "slow 8 8 diff 8 8 healthy 8 8" "$(<sets)"
 }
 
 # Its kernel 1, of 43 us in the others.
@@ -151,13 +224,30 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	equal "$(<nine.status)" 1 "exit status"
 	contains "$(<nine.err)" "no run 9"
 	local wrong
-	for wrong in "--run all" "--run x" "--old 2" "--old 1,x" "--top 0" "--top x" "--top -1" "--over x" "--floor 5" "a b"; do
+	for wrong in "--run all" "--run x" "--old 2" "--old 1,x" "--top 0" "--top x" "--top -1" "--over x" "--floor 5"; do
 		# shellcheck disable=SC2086
 		keep wrong "$kerncast" slow $wrong
 		equal "$(<wrong.status)" 2 "exit status of $wrong"
 	done
 	"$kerncast" slow >slow.out # without run 1, which has no measured launch
 	contains "$(<slow.out)" "compared with itself alone"
+}
+
+# Alone, "first" takes 100 us and "second" 40. Ten times at the same time: 130 and 40, which ends within it.
+@test "what ran at the same time: what it would have taken one after the other, and took together" {
+	{
+		echo process,kind,stream,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,name
+		for i in {1..30}; do
+			echo "p,kernel,7,$((i * 1000000)),$((i > 20 ? 130000 : 100000)),8,1,1,64,1,1,first"
+			echo "p,kernel,8,$((i * 1000000 + (i > 20 ? 20000 : 500000))),40000,8,1,1,64,1,1,second"
+		done
+	} >trace.csv
+	"$kerncast" import trace.csv >/dev/null
+	slow
+	equal "$(of_slow "(j -> 'overlapped' ->> 'launches') || ' ' || round(j -> 'overlapped' ->> 'alone_ns') || ' ' || (j -> 'overlapped' ->> 'together_ns')")" \
+		"20 1400000.0 1300000.0" "launches, one after the other, and together"
+	"$kerncast" slow >slow.out
+	contains "$(<slow.out)" "Kernels at the same time as others, 20 launches: one after the other they would have taken 1.40 ms, together they took 1.30 ms (100 µs saved)"
 }
 
 @test "a trace of a GPU: launches, streams and moments as in the trace" {
@@ -167,9 +257,14 @@ slower_processes() { # of the first kernel: process number, launches and microse
 		for i in {1..40}; do
 			echo "p,kernel,7,$((i * 100000)),$((i == 30 ? 50000 : 10000)),8,1,1,64,1,1,$name"
 		done
+		for i in {41..43}; do echo "p,kernel,7,$((i * 100000)),10000,8,1,1,64,1,1,too_few"; done
 	} >trace.csv
 	"$kerncast" import trace.csv >/dev/null
+	"$kerncast" slow >slow.out
+	contains "$(<slow.out)" "Time lost: 40.0 µs of 440 µs that could be judged (9.1 %), in 1 of 40 launches"
+	contains "$(<slow.out)" "Not judged: 3 launches, 30.0 µs of the 470 µs measured (6.4 %); the last lines say why."
 	slow
+	equal "$(of_slow "(j -> 'judged' ->> 'launches') || ' ' || (j -> 'judged' ->> 'ns')")" "40 440000.0" "what was judged"
 	equal "$(lost_by unexplained)" "1 40000.0" "launches and time not explained"
-	equal "$(of_slow "(j ->> '\$.launches[0].after_ns') || ' ' || (j ->> '\$.launches[0].should_ns')")" "2900000 10000.0" "its moment and what should be"
+	equal "$(of_slow "(j ->> '\$.launches[0].after_ns') || ' ' || (j ->> '\$.launches[0].should_ns')")" "2900000 10000" "its moment and what should be"
 }

@@ -31,6 +31,49 @@ ask() { # JSON path, then arguments
 		$(($(<end) - 1000000))
 }
 
+# Of the microbenchmarks in predictor/concurrency/together_trace_test.c; instructions per thread by their source.
+copy=blocks=80,threads=1024,time=326.442ms,ld_global=262144,st_global=262144,int=524288,control=262144
+fp32=blocks=80,threads=128,time=125.251ms,mul=80e6,int=40e6,control=20e6,ld_global=2,st_global=1
+fp64=blocks=80,threads=128,time=236.975ms,mul=80e6,double=80e6,int=40e6,control=20e6,ld_global=2,st_global=1
+
+together() { # column, then arguments
+	ask "\$.pairs[0].together.$1" --device v100-pcie "${@:2}"
+}
+
+@test "what two kernels need tells what they gain together" {
+	local gain
+	gain=$(together gain $copy,footprint=53687091 $fp32)
+	((${gain%.*} >= 23 && ${gain%.*} <= 32)) || fail "27.5 % measured, $gain % told"
+	equal "$(together answer $copy,footprint=53687091 $fp32)" together
+	contains "$(together note $copy,footprint=53687091 $fp32)" "1 needs device memory"
+	gain=$(together gain $fp64 $fp64)
+	((${gain%.*} <= 7)) || fail "2.7 % measured, $gain % told"
+	equal "$(together answer $fp64 $fp64)" "in turn"
+	contains "$(together note $fp64 $fp64)" "both need FP64 units"
+	keep table "$kerncast" slowdown --device v100-pcie $fp64 $fp64
+	contains "$(<table.out)" "both need FP64 units"
+}
+
+@test "no number where it is not known what both need, nor where caches may not hold it" {
+	local l1=blocks=80,threads=64,time=125.117ms,int=5760000,control=2880000,ld_global=2880000,st_global=2880000
+	equal "$(together gain ${fp32%%,mul*} $fp32)" ""
+	equal "$(together why ${fp32%%,mul*} $fp32)" unknown
+	equal "$(together gain $copy $copy)" ""
+	equal "$(together gain_high $l1,footprint=96K $l1,footprint=96K)" ""
+	equal "$(together why $l1,footprint=96K $l1,footprint=96K)" l1
+	equal "$(together answer $l1,footprint=96K $l1,footprint=96K)" "in turn"
+	contains "$(together note $l1,footprint=96K $l1,footprint=96K)" "slower than in turn"
+	equal "$(ask '$.pairs[0].together' --device k40 blocks=1,threads=32 blocks=1,threads=32,time=1ms)" ""
+}
+
+@test "without a time, the one that the counters tell is taken" {
+	local counted=blocks=100,threads=256,fma=10000
+	"$kerncast" predict --json --device h200 $counted >predict.json
+	equal "$(ask '$.pairs[0].together.first_ns' --device h200 $counted $counted)" \
+		"$(sqlite3 :memory: "SELECT CAST(round(json_extract(CAST(readfile('predict.json') AS TEXT),
+			'\$.kernels[0].models.resources.total_ns')) AS INTEGER)")"
+}
+
 @test "a device from a file; what cannot run is refused by name" {
 	printf 'like=k40\nsm_count=30 # two of them\n' >twice
 	equal "$(ask '$.waves' --device twice blocks=110,threads=256 blocks=450,threads=256)" 2

@@ -240,6 +240,37 @@ trace_on() {
 	done
 }
 
+# --- commands
+
+@test "a mistyped command is told which one it may be; another word is not" {
+	local typed
+	for typed in repotr:report dif:diff slwo:slow runn:run exprt:export; do
+		keep typed "$kerncast" "${typed%:*}"
+		status_is 2 typed
+		contains "$(<typed.err)" "unknown command \"${typed%:*}\"; did you mean ${typed#*:}? "
+	done
+	for typed in python ls env ./app r "$(printf 'x%.0s' {1..4000})"; do
+		keep typed "$kerncast" "$typed"
+		status_is 2 typed
+		contains "$(<typed.err)" "; \`kerncast --help\` lists all "
+	done
+}
+
+@test "a mistyped option is told which one it may be; values, a program's own options and other words are not" {
+	local typed
+	for typed in "report --josn:json" "slow --procces=1:process" "diff --basline x:baseline" "export --crome:chrome" "run --mesure off ls:measure"; do
+		keep typed "$kerncast" ${typed%:*}
+		status_is 2 typed
+		contains "$(<typed.err)" "kerncast: unknown option --"
+		contains "$(<typed.err)" "; did you mean --${typed#*:}?"
+	done
+	for typed in "report --xylophone" "report --kernel --josn no.db" "report --ker=--josn no.db" "report -r --josn no.db" \
+		"run -q -- /bin/echo --mesure" "run -q /bin/echo --mesure" "report -- --josn"; do
+		keep typed "$kerncast" $typed
+		equal "$(grep -c "did you mean" typed.err)" 0 "$typed"
+	done
+}
+
 # --- devices
 
 @test "devices shows the names that --device takes, and each of them is taken" {
@@ -247,9 +278,13 @@ trace_on() {
 	"$kerncast" devices >devices.out
 	contains "$(head -n 1 devices.out)" "--device"
 	for name in rtx4090 a100-80gb h100-pcie h200; do
-		grep -q -E " $name +built in" devices.out
+		grep -q -E " $name +[0-9]+\.[0-9] " devices.out
 	done
+	# Volta's white paper: 80 SMs with 96 KiB of shared memory each, 1,530 MHz; 877 MHz x 2 x 4,096 bits.
+	equal "$(grep ' v100 ' devices.out | tr -s ' ')" "Tesla V100-SXM2-16GB v100 7.0 80 1530 898 16 96" "a row"
 	within "$(LC_ALL=C.UTF-8 wc -L <devices.out)" 60 100 "columns"
+	SHELL=$(command -v bash) script -qec "stty cols 80 && '$kerncast' devices" narrow.out </dev/null >/dev/null
+	equal "$(sed '/^Script/d' narrow.out | tr -d '\r' | LC_ALL=C.UTF-8 wc -L)" 80 "columns of a terminal with 80"
 	"$kerncast" devices --json >devices.json
 	for name in $(sqlite3 :memory: "SELECT value ->> '\$.short_name' FROM
 			json_each(CAST(readfile('devices.json') AS TEXT), '\$.built_in')"); do
@@ -338,9 +373,10 @@ trace_on() {
 
 # --- help and version
 
-@test "two databases, or --json with --csv: every command refuses them in the same words, status 2" {
+@test "two databases where one is meant, or --json with --csv: every command refuses them in the same words, status 2" {
 	local command
-	for command in report replay export recover devices calibrate "basis show"; do
+	for command in recover prune calibrate "basis show"; do
+		[[ $command != prune ]] || command="prune --keep 1"
 		keep two "$kerncast" $command a.db b.db
 		status_is 2 two
 		contains "$(<two.err)" "expected one database, got two (a.db, b.db)"
@@ -442,7 +478,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 		done
 	done
 	equal "$(offered kerncast rep)" "replay report "
-	equal "$(offered kerncast report --by "")" "case kernel model stream "
+	equal "$(offered kerncast report --by "")" "case class copy gap gpu kernel model rank stream time "
 	equal "$(offered kerncast report -b m)" "model "
 	equal "$(offered kerncast run --measure = k)" "kernels " # as bash splits --measure=k
 	equal "$(offered kerncast run --measure =)" "adaptive all kernels off "
@@ -451,6 +487,8 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast replay --device rtx4090)" "rtx4090 rtx4090-laptop rtx4090d "
 	equal "$(offered kerncast experiment f)" "figures "
 	equal "$(offered kerncast report "")" " " # files, which readline finds
+	equal "$(offered kerncast diff --old "")" " "
+	equal "$(offered kerncast slow --by "")" "gpu process rank "
 	# What is run: a program, then what is the program's own.
 	contains " $(offered kerncast run -q --output x.db bas)" " bash "
 	equal "$(offered kerncast run -o x.db ./app --m)" " "

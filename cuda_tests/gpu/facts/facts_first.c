@@ -1,6 +1,6 @@
 /*
- * Launches the kernels that a file lists, each once without a wait, so that nothing has been measured yet, and then
- *each a few times more. A line of the file:
+ * Launches the kernels that a file lists, each once without a wait, so that nothing has been measured yet, and
+ * then each a few times more. A line of the file:
  *
  *	PTX-FILE KERNEL GRID-X Y Z BLOCK-X Y Z SHARED-BYTES ARGUMENT...
  *

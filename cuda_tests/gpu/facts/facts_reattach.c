@@ -25,6 +25,7 @@ enum {
 #define DETACHED_NS 10000000
 #define WINDOW_NS 5000000 /* at least */
 #define DELIVERY_NS 5000000
+#define DELIVERIES 200 /* looked for at most: a second */
 
 /* A thread that launches all the time. */
 static struct other {
@@ -167,13 +168,32 @@ static void most(int64_t *longest, int64_t ns)
 	*longest = ns > *longest ? ns : *longest;
 }
 
-/* All records: a buffer is not returned while a kernel of it runs, so nobody launches meanwhile. */
-static void deliver(void)
+static bool is_seen(const struct facts_launch *launch)
+{
+	return !launch->correlation || facts_seen_with(launch->correlation);
+}
+
+/* Records of all launches of this thread, and of the last one of each other. */
+static bool all_seen(const struct facts_launch *own)
+{
+	bool all = true;
+
+	facts_window_read();
+	for (int i = 0; all && i < LAUNCHES; i++)
+		all = is_seen(&own[i]);
+	for (int i = 0; all && i < OTHERS; i++)
+		all = !others[i].count || is_seen(&others[i].launches[others[i].count - 1]);
+	return all;
+}
+
+/* All records: a buffer is not returned while a kernel of it runs, so nobody launches meanwhile. A busy machine may
+ * deliver late. */
+static void deliver(const struct facts_launch *own)
 {
 	for (int i = 0; i < OTHERS; i++)
 		hold(&others[i]);
 	FACTS_CALL(cuCtxSynchronize);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 || (i < DELIVERIES && !all_seen(own)); i++) {
 		FACTS_CUPTI_CALL(cuptiActivityFlushAll, 0);
 		pause_ns(DELIVERY_NS);
 	}
@@ -189,7 +209,7 @@ static void window(struct facts_judged *own, struct facts_judged *theirs, CUstre
 		facts_launch_noted(function, stream, 1 + i % FACTS_GRIDS, &launches[i]);
 	pause_ns(WINDOW_NS);
 	note_others(false);
-	deliver();
+	deliver(launches);
 	facts_window_read();
 	facts_judge(own, launches, LAUNCHES);
 	for (int i = 0; i < OTHERS; i++)

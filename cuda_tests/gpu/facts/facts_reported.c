@@ -2,8 +2,8 @@
  * What others met with CUPTI, each as a program of its own that is watched: by itself, or by kerncast around it.
  * Records of graphs' kernels by the million (parca-dev/parcagpu#23), recording that is switched off and on (release
  * notes of CUPTI 13.0 and 13.1), a context that is reset, a clock that is slow to read (as on virtual machines),
- * kernels timed by events, and a graph that is replayed as a language model's step is, which the makers of the same
- * profiler saw to take longer.
+ * kernels timed by events, and a graph that is replayed again and again with one host wait each, which the makers of
+ * the same profiler saw to take longer.
  */
 #include "facts_window.h"
 

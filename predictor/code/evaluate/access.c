@@ -193,9 +193,17 @@ static void run_sized(struct kc_evaluation *e, const struct kc_event *event, uin
 		of[KC_TALLY_LEAST_SECTORS] += amount2;
 }
 
+/* How often the event's amounts count; of n lanes that try again until each has been first: n (n + 1) / 2 times. */
+static double times_of(const struct kc_event *event, uint32_t mask, double threads, double weight)
+{
+	if (event->retried)
+		return threads * (kc__count_of(mask) + 1) / 2;
+	return event->per_warp ? weight : threads;
+}
+
 void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32_t mask, double weight, double executed)
 {
-	double *of = e->tally->of, threads = kc__count_of(mask) * weight;
+	double *of = e->tally->of, threads = kc__count_of(mask) * weight, times;
 
 	if (event->guard != KC_NO_VALUE) {
 		const struct kc_lanes *guard = kc__slot(e, event->guard);
@@ -217,9 +225,10 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 		run_sized(e, event, mask, threads, weight);
 		return;
 	}
-	of[event->counter] += event->amount * (event->per_warp ? weight : threads);
+	times = times_of(event, mask, threads, weight);
+	of[event->counter] += event->amount * times;
 	if (event->counter2 != KC_COUNTER_COUNT)
-		of[event->counter2] += event->amount2 * (event->per_warp ? weight : threads);
+		of[event->counter2] += event->amount2 * times;
 	if (event->kind != KC_EVENT_COUNT) {
 		struct moved moved;
 

@@ -18,176 +18,6 @@ static int is_stepwise(const struct kc_evaluation *e, uint32_t loop)
 	return e->f->loop_plans[loop].stepwise && !e->loop_runs[e->f->cfg.loops[loop].depth].evenly;
 }
 
-/* out = scale * the counter of sum c */
-static void set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out)
-{
-	const struct kc_index *index = &e->counters[c];
-
-	kc__set_uniform(out, index->at * scale, KC_ALL_LANES);
-	if (!scale)
-		return;
-	out->unknown_in = index->unknown_in;
-	out->affine_in = index->affine_in;
-	for (uint32_t left = index->affine_in; left; left &= left - 1) {
-		uint32_t other = (uint32_t)__builtin_ctz(left);
-
-		out->step[other] = index->step[other] * scale;
-	}
-	if (index->end - index->at > 1) {
-		out->affine_in |= 1u << c;
-		out->step[c] = index->period * scale;
-	}
-}
-
-/* --- values */
-
-static void thread_index(const struct kc_evaluation *e, uint32_t dimension, struct kc_lanes *out)
-{
-	const uint16_t *first = e->warps.thread[dimension];
-	int64_t base;
-
-	set_counter(e, KC_AXES - 1 - dimension, e->warps.step[dimension], out);
-	base = out->v[0];
-	out->uniform = 0;
-	if (e->warps.is_plane) {
-		out->v[0] += first[0];
-		out->column_step = first[1] - first[0];
-		out->row_step = e->warps.row_log2 < KC_WARP_LANES_LOG2 ? first[1u << e->warps.row_log2] - first[0] : 0;
-		out->row_log2 = e->warps.row_log2;
-		out->uniform = !out->column_step && !out->row_step;
-		out->plane = !out->uniform;
-		return;
-	}
-	for (uint32_t i = 0; i < KC_WARP_LANES; i++)
-		out->v[i] = base + first[i];
-	for (uint32_t i = 1; i < KC_WARP_LANES; i++)
-		if (first[i] != first[0])
-			return;
-	out->uniform = 1;
-}
-
-static void special(const struct kc_evaluation *e, int64_t number, struct kc_lanes *out)
-{
-	switch (number) {
-	case KC_PTX_TID_X:
-	case KC_PTX_TID_Y:
-	case KC_PTX_TID_Z:
-		thread_index(e, (uint32_t)(number - KC_PTX_TID_X), out);
-		break;
-	case KC_PTX_NTID_X:
-	case KC_PTX_NTID_Y:
-	case KC_PTX_NTID_Z:
-		kc__set_uniform(out, e->launch->block[number - KC_PTX_NTID_X], KC_ALL_LANES);
-		break;
-	case KC_PTX_CTAID_X:
-	case KC_PTX_CTAID_Y:
-	case KC_PTX_CTAID_Z:
-		set_counter(e, (uint32_t)(2 - (number - KC_PTX_CTAID_X)), 1, out);
-		break;
-	case KC_PTX_NCTAID_X:
-	case KC_PTX_NCTAID_Y:
-	case KC_PTX_NCTAID_Z:
-		kc__set_uniform(out, e->launch->grid[number - KC_PTX_NCTAID_X], KC_ALL_LANES);
-		break;
-	case KC_PTX_LANEID:
-		kc__set_uniform(out, 0, KC_ALL_LANES);
-		out->uniform = 0;
-		out->plane = 1;
-		out->row_log2 = KC_WARP_LANES_LOG2;
-		out->column_step = 1;
-		out->row_step = 0;
-		if (e->warps.is_plane && e->warps.row_log2 < KC_WARP_LANES_LOG2) {
-			out->row_log2 = e->warps.row_log2;
-			out->row_step = (int64_t)1 << e->warps.row_log2;
-		}
-		break;
-	default:
-		kc__set_uniform(out, 0, 0);
-		break;
-	}
-}
-
-/* Numbers that a double holds. Of more than VARIABLES_MAX some are not told apart. */
-#define VARIABLES_FROM ((int64_t)1 << 52)
-#define VARIABLES_APART ((int64_t)1 << 34)
-#define VARIABLES_MAX (1u << 17)
-
-int64_t kc__variable_address(const struct kc_value *variable)
-{
-	return VARIABLES_FROM + VARIABLES_APART * (variable->source[0] % VARIABLES_MAX);
-}
-
-/* An argument, or a part of one. An unknown pointer is assumed to be aligned, and far from all others. */
-#define POINTERS_APART ((int64_t)1 << 40)
-static void param(const struct kc_evaluation *e, const struct kc_value *v, struct kc_lanes *out)
-{
-	const struct kc_cost_argument *argument =
-	    v->source[0] < e->launch->argument_count ? &e->launch->arguments[v->source[0]] : NULL;
-	uint32_t bytes = v->bits / 8;
-	int64_t value = 0;
-
-	if (argument && argument->known && v->constant >= 0) {
-		uint64_t offset = (uint64_t)v->constant, end = offset + (bytes ? bytes : 1);
-
-		if (argument->bytes && end <= argument->length) {
-			memcpy(&value, (const unsigned char *)argument->bytes + offset, bytes);
-			kc__set_uniform(out, kc__wrap(value, v->bits), KC_ALL_LANES);
-			return;
-		}
-		if (!argument->bytes && end <= sizeof(argument->value)) {
-			value = (int64_t)(argument->value >> (8 * offset));
-			kc__set_uniform(out, kc__wrap(value, v->bits), KC_ALL_LANES);
-			return;
-		}
-	}
-	if (v->is_pointer)
-		kc__set_uniform(out, POINTERS_APART * (1 + v->source[0]) + v->constant / 8 * 256 * POINTERS_APART,
-				KC_ALL_LANES);
-	else
-		kc__set_uniform(out, 0, 0);
-}
-
-static void evaluate(struct kc_evaluation *e, uint32_t value, uint32_t active)
-{
-	const struct kc_value *v = &e->f->values[value];
-	struct kc_lanes *out = kc__slot(e, value);
-	const struct kc_lanes *a;
-
-	e->steps++;
-	switch (v->op) {
-	case KC_OP_CONSTANT:
-	case KC_OP_SHARED:
-		kc__set_uniform(out, v->constant, KC_ALL_LANES);
-		return;
-	case KC_OP_POINTER:
-		kc__set_uniform(out, kc__variable_address(v) + v->constant, KC_ALL_LANES);
-		return;
-	case KC_OP_PARAM:
-		param(e, v, out);
-		return;
-	case KC_OP_SPECIAL:
-		special(e, v->constant, out);
-		return;
-	case KC_OP_PARAM_ADDRESS:
-	case KC_OP_UNKNOWN:
-		kc__set_uniform(out, 0, 0);
-		return;
-	default:
-		break;
-	}
-	a = kc__slot(e, v->source[0]);
-	kc__operate(&e->windows, v, a, v->count > 1 ? kc__slot(e, v->source[1]) : a,
-		    v->count > 2 ? kc__slot(e, v->source[2]) : a, active, out);
-	e->steps += !out->uniform && !out->plane; /* each lane has its own value */
-}
-
-void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active)
-{
-	for (uint32_t i = first; i < first + count && !kc__survey_is_stopped(e); i++)
-		if (!kc__is_skipped(e, e->f->order[i]))
-			evaluate(e, e->f->order[i], active);
-}
-
 /* --- blocks */
 
 /* A phi takes, in each lane, the value of the edge along which the lane came. It is unknown in lanes that came along
@@ -246,9 +76,20 @@ static void send(struct kc_evaluation *e, uint32_t edge, uint32_t mask, double t
 	e->block_chance[to] = fmax(e->block_chance[to], chance);
 }
 
+static int64_t assumed_trips(const struct kc_evaluation *e, uint32_t loop, uint32_t lanes, struct kc_loop_run *run)
+{
+	if (!run->assumed) {
+		run->assumed = (int64_t)kc__assumed_trips(e, loop, lanes);
+		run->assumptions |= run->assumed ? KC_ASSUMED_LENGTH : KC_ASSUMED_TRIPS;
+		if (!run->assumed)
+			run->assumed = (int64_t)KC_COST_ASSUMED_TRIPS;
+	}
+	return run->assumed;
+}
+
 /* Lanes whose branch is unknown are assumed to take both ways, each with half of the weight, together or each by
- * itself; at an exit of a loop, to stay for KC_COST_ASSUMED_TRIPS iterations and then to leave; where they wait, to
- * leave at once. */
+ * itself; at an exit of a loop, to stay for as many iterations as trips.c tells and then to leave, or until the loop
+ * has counted to its end; where they wait, to leave at once. */
 static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, const struct kc_block_plan *plan,
 			uint32_t lanes, double weight, double chance)
 {
@@ -267,17 +108,18 @@ static void send_unsure(struct kc_evaluation *e, const struct kc_block *block, c
 		send(e, no, lanes, threads / 2, chance);
 		return;
 	}
-	e->assumed |= KC_ASSUMED_TRIPS;
 	run = &e->loop_runs[loop->depth];
 	c = KC_AXES + loop->depth;
-	left = plan->waits ? 0 : (int64_t)KC_COST_ASSUMED_TRIPS - 1 - run->iteration;
-	if (left <= 0) {
+	left = (plan->waits ? 1 : assumed_trips(e, block->loop, lanes, run)) - 1 - run->iteration;
+	if (plan->waits)
+		run->assumptions |= plan->waits == KC_WAITS_FOR_DATA ? KC_ASSUMED_BRANCH : KC_ASSUMED_LENGTH;
+	run->unsure |= lanes;
+	if (left <= 0 && (plan->waits || lanes & ~run->counted)) {
 		send(e, yes_leaves ? yes : no, lanes, threads, chance);
-		run->guessed |= lanes;
 		return;
 	}
 	send(e, yes_leaves ? no : yes, lanes, threads, chance);
-	if (!is_stepwise(e, block->loop))
+	if (left > 0 && !is_stepwise(e, block->loop))
 		kc__limit_flow(&e->windows, c, (left + e->counters[c].period - 1) / e->counters[c].period,
 			       e->counters[c].affine_in);
 }
@@ -288,6 +130,8 @@ static void branch(struct kc_evaluation *e, const struct kc_block *block, const 
 	const struct kc_lanes *predicate = kc__slot(e, plan->condition);
 	uint32_t known = mask & predicate->known, yes = known & kc__lanes_where(predicate, plan->condition_negated);
 
+	if (kc__counts_iterations(e->f, block, plan))
+		e->loop_runs[e->f->cfg.loops[block->loop].depth].counted |= known;
 	send(e, block->out, yes, kc__count_of(yes) * weight, chance);
 	send(e, block->out + 1, known & ~yes, kc__count_of(known & ~yes) * weight, chance);
 	if (mask & ~known)
@@ -428,7 +272,7 @@ void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	struct kc_lanes at, way;
 
 	if (!stepwise)
-		set_counter(e, c, 1, &at);
+		kc__set_counter(e, c, 1, &at);
 	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++) {
 		const struct kc_carried *carried = &e->f->carried[i];
 		struct kc_lanes *out = kc__slot(e, carried->phi), *entry = kc__entry_slot(e, carried);
@@ -471,7 +315,7 @@ static void keep_exit_values(struct kc_evaluation *e, uint32_t loop, uint32_t c,
 		kc__blend(out, from, run->leaving, !run->any_exited);
 		from->affine_in = affine_in;
 		from->unknown_in = unknown_in;
-		out->known &= ~run->guessed;
+		out->known &= ~run->unsure;
 	}
 	run->any_exited = 1;
 }
@@ -495,7 +339,7 @@ static int iterate(struct kc_evaluation *e, uint32_t loop, uint32_t c)
 	uint32_t round;
 	double threads;
 
-	run->leaving = run->guessed = 0;
+	run->leaving = 0;
 	kc__set_carried(e, loop, c);
 	e->block_mask[l->header] = run->active;
 	e->block_threads[l->header] = kc__count_of(run->active) * run->weight;
@@ -538,12 +382,15 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 	struct kc_loop_run *run = &e->loop_runs[l->depth];
 	uint32_t c = KC_AXES + l->depth, mask = e->block_mask[l->header];
 	uint32_t period = run->loop == loop && e->counters[c].period ? e->counters[c].period : 1;
+	double *of = e->tally->of, slots = of[KC_TALLY_LANE_SLOTS], unsure = of[KC_TALLY_UNSURE_SLOTS];
 	int64_t trips = 0;
 
 	*run = (struct kc_loop_run){.loop = loop,
 				    .active = mask,
 				    .weight = e->block_threads[l->header] / kc__count_of(mask),
-				    .chance = e->block_chance[l->header]};
+				    .chance = e->block_chance[l->header],
+				    .evenly = e->without_floats && loop_plan->stepwise};
+	e->sampled |= run->evenly;
 	e->block_mask[l->header] = 0;
 	e->block_threads[l->header] = e->block_chance[l->header] = 0;
 	for (uint32_t i = loop_plan->carried; i < loop_plan->carried + loop_plan->carried_count; i++)
@@ -567,6 +414,12 @@ static void run_loop(struct kc_evaluation *e, uint32_t loop)
 		} else {
 			kc__take_terms(e, c, iterate_term);
 		}
+	}
+	if (run->unsure) {
+		of[KC_TALLY_UNSURE_SLOTS] = unsure + of[KC_TALLY_LANE_SLOTS] - slots;
+		e->assumed |= run->assumptions & KC_ASSUMED_TRIPS && !(run->unsure & ~run->counted)
+				  ? (run->assumptions & ~KC_ASSUMED_TRIPS) | KC_ASSUMED_LENGTH
+				  : run->assumptions;
 	}
 	trips = is_stepwise(e, loop) ? run->iteration : trips + e->counters[c].at;
 	if (e->trips[loop] < trips)

@@ -5,6 +5,7 @@
  *   kc_tally       what was counted
  *   kc_warps       warps of a block that differ only by their place in it
  *   kc_loop_run    a loop that is being evaluated
+ *   kc_guess       of a loop whose end depends on memory contents: what tells how long it runs
  *   kc_pattern     at a launch: the sectors or passes of an access
  *   kc_evaluation  all of these, and the values of the warp being evaluated
  *
@@ -42,7 +43,7 @@ enum {
 	KC_TALLY_LINES,
 	KC_TALLY_SCATTERED_SECTORS,
 	KC_TALLY_LEAST_PASSES,
-	KC_TALLY_UNSURE_SLOTS, /* those of KC_TALLY_LANE_SLOTS that an unknown branch may have left out */
+	KC_TALLY_UNSURE_SLOTS, /* those of KC_TALLY_LANE_SLOTS that an unknown branch or trip count may have left out */
 	KC_TALLY_COUNT
 };
 struct kc_tally {
@@ -66,10 +67,19 @@ struct kc_loop_run {
 	double weight;    /* of a lane: less than 1 where it is not certain to be in the loop */
 	double chance;    /* as block_chance */
 	uint32_t leaving; /* lanes that leave in this iteration */
-	uint32_t guessed; /* of them, those of which that is an assumption */
+	uint32_t counted; /* those that leave after a known number of iterations at the latest */
+	uint32_t unsure;  /* those of which it is an assumption when they leave */
 	int64_t iteration;
+	int64_t assumed;     /* iterations after which unsure lanes leave; 0: none was unsure yet */
+	uint8_t assumptions; /* enum kc_assumed, of its end */
 	uint8_t any_exited, ends_never;
 	uint8_t evenly; /* beyond the effort: variables without a step stay as they are */
+};
+
+struct kc_guess {
+	uint32_t
+	    halved[2]; /* variables whose difference is halved; one twice: the variable itself; KC_NO_VALUE: none */
+	double trips;  /* by the memory that it goes through; 0: not known */
 };
 
 struct kc_warp_chain {
@@ -98,10 +108,12 @@ struct kc_evaluation {
 	uint8_t sampled, stopped;
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;
-	struct kc_pattern *patterns; /* by launch event */
-	struct kc_reach *reach;      /* by block */
-	int64_t *trips;              /* by loop: the most iterations that a warp executed */
-	uint32_t round;              /* of the outer sums' parts, counted from 1 */
+	uint8_t without_floats, left_out; /* what is computed of floating-point numbers is not known; there was any */
+	struct kc_pattern *patterns;      /* by launch event */
+	struct kc_reach *reach;           /* by block */
+	int64_t *trips;                   /* by loop: the most iterations that a warp executed */
+	struct kc_guess *guesses;         /* by loop */
+	uint32_t round;                   /* of the outer sums' parts, counted from 1 */
 };
 
 /* Sectors, and lines, or passes of an access by those lanes, as last found. */
@@ -116,6 +128,16 @@ struct kc_reach {
 	uint32_t lanes; /* 0: nowhere */
 	uint32_t round; /* kc_evaluation.round when it was last executed */
 };
+
+/* 1: a way out of its loop that is taken after a number of iterations that no memory contents tell. */
+static inline int kc__counts_iterations(const struct kc_formula *f, const struct kc_block *block,
+					const struct kc_block_plan *plan)
+{
+	const struct kc_value *condition = &f->values[plan->condition];
+
+	return block->loop != KC_NO_LOOP && condition->loop == block->loop && !condition->memory &&
+	       !f->leaves[block->out] != !f->leaves[block->out + 1];
+}
 
 #define ROUNDING 1e-9 /* of weights: parts of 1 that are put together again */
 
@@ -152,6 +174,8 @@ void kc__run_event(struct kc_evaluation *e, const struct kc_event *event, uint32
 		   double executed);
 /* That stands for the first byte of a variable in global memory: far from all others. */
 int64_t kc__variable_address(const struct kc_value *variable);
+/* values_of_warp.c: out = scale * the counter of sum c. */
+void kc__set_counter(const struct kc_evaluation *e, uint32_t c, int64_t scale, struct kc_lanes *out);
 void kc__evaluate_values(struct kc_evaluation *e, uint32_t first, uint32_t count, uint32_t active);
 /* Sets the loop's variables as they are in the iteration of its counter. */
 void kc__set_carried(struct kc_evaluation *e, uint32_t loop, uint32_t c);
@@ -183,6 +207,16 @@ void kc__reach_terms(struct kc_evaluation *e, uint32_t c, uint32_t round, int64_
 /* survey.c: evaluates every value once, in a warp and block in the middle of the launch, as if all lanes reached it in
  * the first iteration of each loop. */
 void kc__survey(struct kc_evaluation *e);
+/* trips.c: whether a loop's end depends on memory contents; after the survey, what tells how long such loops run,
+ * nothing before that; for how many iterations lanes are taken to stay in one, 0 if that is not known. */
+void kc__lay_out_guesses(struct kc_evaluation *e);
+int kc__has_unsure_loops(const struct kc_formula *f);
+void kc__find_guesses(struct kc_evaluation *e);
+double kc__assumed_trips(const struct kc_evaluation *e, uint32_t loop, uint32_t lanes);
+/* footprint.c: of the least memory that the address may lie in, if it is known; else 0. *first: its address. */
+double kc__buffer_bytes(const struct kc_evaluation *e, uint32_t address, double *first);
+/* 1: it is computed in each iteration of the loop. */
+int kc__is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t loop);
 /* footprint.c: after the launch was evaluated. Its distinct bytes and words, and the bytes that a block loads, if L1
  * keeps them for its warps; 0: none, or not known. */
 struct kc_footprint {

@@ -23,7 +23,7 @@ size_t kc__scratch_bytes(const struct kc_formula *f)
 	       align_up(f->launch_event_count * sizeof(struct kc_pattern)) +
 	       align_up(f->cfg.block_count * sizeof(uint32_t)) + align_up(f->cfg.edge_count * sizeof(uint32_t)) +
 	       align_up(f->cfg.block_count * sizeof(struct kc_reach)) + align_up(f->cfg.loop_count * sizeof(int64_t)) +
-	       ALIGN;
+	       align_up(f->cfg.loop_count * sizeof(struct kc_guess)) + ALIGN;
 }
 
 void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
@@ -46,8 +46,11 @@ void kc__lay_out_scratch(struct kc_evaluation *e, unsigned char *scratch)
 	e->reach = (struct kc_reach *)(void *)at;
 	at += align_up(cfg->block_count * sizeof(struct kc_reach));
 	e->trips = (int64_t *)(void *)at;
+	at += align_up(cfg->loop_count * sizeof(int64_t));
+	e->guesses = (struct kc_guess *)(void *)at;
 	memset(e->reach, 0, cfg->block_count * sizeof(struct kc_reach));
 	memset(e->trips, 0, cfg->loop_count * sizeof(int64_t));
+	kc__lay_out_guesses(e);
 	memset(e->block_threads, 0, cfg->block_count * sizeof(double));
 	memset(e->block_chance, 0, cfg->block_count * sizeof(double));
 	memset(e->block_mask, 0, cfg->block_count * sizeof(uint32_t));
@@ -181,6 +184,14 @@ static void set_lanes(struct kc_evaluation *e, uint32_t first, uint32_t lanes)
 	set_plane(e, first);
 }
 
+static void look_ahead(struct kc_evaluation *e)
+{
+	if (!e->f->cfg.block_count || (!e->at_launch && !kc__has_unsure_loops(e->f)))
+		return;
+	kc__survey(e);
+	kc__find_guesses(e);
+}
+
 static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, const uint32_t count[3],
 		      const uint32_t step[3])
 {
@@ -193,8 +204,8 @@ static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, c
 	set_lanes(e, first, lanes);
 	if (!first)
 		e->first_warps = e->warps;
-	if (e->at_launch && !first && e->f->cfg.block_count)
-		kc__survey(e);
+	if (!first)
+		look_ahead(e);
 	run_axis(e, 0);
 }
 
@@ -244,6 +255,7 @@ int kc__run_launch(struct kc_evaluation *e)
 	const uint32_t *level = e->f->level;
 
 	e->at_launch = e->effort <= KC_COST_EFFORT_LAUNCH;
+	e->without_floats = e->effort == KC_COST_EFFORT_INTEGERS;
 	e->steps_max = e->effort + (e->at_launch ? 0 : overrun(e->effort));
 	e->windows.recorded = 0;
 	e->warps.lanes = KC_ALL_LANES;
@@ -251,5 +263,5 @@ int kc__run_launch(struct kc_evaluation *e)
 	kc__evaluate_values(e, level[0], level[1] - level[0], KC_ALL_LANES);
 	e->is_surveying = 0;
 	run_block_shape(e);
-	return e->stopped ? -EAGAIN : 0;
+	return e->stopped || (e->without_floats && !e->left_out) ? -EAGAIN : 0;
 }

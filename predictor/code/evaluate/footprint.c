@@ -136,7 +136,7 @@ static void reach_of_lanes(const struct kc_lanes *address, uint32_t mask, uint32
 	extent->sectors = kc__sectors(address, mask, bytes);
 }
 
-static int is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t loop)
+int kc__is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t loop)
 {
 	for (uint32_t l = f->values[value].loop; l != KC_NO_LOOP; l = f->cfg.loops[l].parent)
 		if (l == loop)
@@ -159,13 +159,13 @@ static void add_loops(const struct kc_evaluation *e, uint32_t block, uint32_t ba
 
 	for (uint32_t l = cfg->blocks[block].loop; l != KC_NO_LOOP; l = cfg->loops[l].parent) {
 		uint32_t c = KC_AXES + cfg->loops[l].depth;
-		int steps = is_computed_in(e->f, base, l) && (address->affine_in | address->unknown_in) >> c & 1;
+		int steps = kc__is_computed_in(e->f, base, l) && (address->affine_in | address->unknown_in) >> c & 1;
 
 		if (!steps && in_block && inner > L1_BLOCK_BYTES)
 			shape->scattered *= fmax((double)e->trips[l], 1);
 		if (steps)
 			inner *= fmax((double)e->trips[l], 1);
-		if (!is_computed_in(e->f, base, l))
+		if (!kc__is_computed_in(e->f, base, l))
 			continue;
 		if (address->affine_in >> c & 1 && !e->f->loop_plans[l].stepwise)
 			add_dimension(shape, extent, address->step[c], (double)e->trips[l]);
@@ -213,56 +213,154 @@ static const struct kc_cost_buffer *given_buffer(const struct kc_evaluation *e, 
 	return NULL;
 }
 
-/* Adds what the address is a sum or a choice of, so far as it may hold a pointer. 0: there is no room for it. */
-static int add_parts(const struct kc_formula *f, const struct kc_value *v, uint32_t *parts, uint32_t *count)
+enum leads { LEADS_UNDECIDED, LEADS_NOWHERE, LEADS_INTO, LEADS_APART };
+
+/* A value that an address is computed from: it is in the buffer, it is no pointer that is known, or it may be either or
+ * in another one. Undecided: by the parts so far that it goes round with in a loop. */
+struct base {
+	uint32_t value;
+	enum leads leads;
+	double first, bytes; /* of the buffer */
+};
+
+struct bases {
+	struct base all[BASES_MAX];
+	uint32_t count;
+};
+
+/* What the value is a sum or a choice of, so far as it may hold a pointer. */
+static const uint32_t *parts_of(const struct kc_formula *f, const struct kc_value *v, uint32_t *count)
 {
-	uint32_t first = v->op == KC_OP_SELECT, end = v->op == KC_OP_SUB ? 1 : v->count, known = *count;
-	const uint32_t *from = v->source;
+	const uint32_t *sources = v->op == KC_OP_PHI ? f->phi_sources + v->phi : v->source;
 
-	if (v->op == KC_OP_PHI) {
-		from = f->phi_sources + v->phi;
-		end = f->cfg.blocks[v->block].in_count;
-	} else if (v->op != KC_OP_ADD && v->op != KC_OP_SUB && v->op != KC_OP_SELECT && v->op != KC_OP_EXIT_VALUE) {
-		return 1;
+	*count = v->op == KC_OP_PHI ? f->cfg.blocks[v->block].in_count : v->count;
+	if (v->op == KC_OP_SELECT) {
+		--*count;
+		return sources + 1;
 	}
-	for (uint32_t n = first; n < end; n++) {
-		uint32_t at = 0;
-
-		while (at < *count && parts[at] != from[n])
-			at++;
-		if (at == BASES_MAX)
-			return 0;
-		if (at == *count && f->values[from[n]].bits == 64)
-			parts[(*count)++] = from[n];
-	}
-	return *count >= known;
+	if (v->op == KC_OP_SUB)
+		*count = 1;
+	else if (v->op != KC_OP_ADD && v->op != KC_OP_PHI && v->op != KC_OP_EXIT_VALUE)
+		*count = 0;
+	return sources;
 }
 
-/* All of the one variable or buffer that the address lies in, as far as that is certain. 0: it is not known. */
-static int find_buffer(const struct kc_evaluation *e, uint32_t address, struct extent *extent)
+static struct base *find_base(struct bases *bases, uint32_t value)
 {
-	const struct kc_formula *f = e->f;
-	uint32_t parts[BASES_MAX] = {address}, count = 1, found = 0;
+	for (uint32_t n = 0; n < bases->count; n++)
+		if (bases->all[n].value == value)
+			return &bases->all[n];
+	return NULL;
+}
 
-	for (uint32_t n = 0; n < count; n++) {
-		const struct kc_value *v = &f->values[parts[n]];
-		const struct kc_cost_buffer *buffer;
+/* The address and all that it is computed from. 0: there is no room for that. */
+static int collect_bases(const struct kc_formula *f, uint32_t address, struct bases *bases)
+{
+	bases->all[0] = (struct base){.value = address};
+	bases->count = 1;
+	for (uint32_t n = 0; n < bases->count; n++) {
+		uint32_t count;
+		const uint32_t *parts = parts_of(f, &f->values[bases->all[n].value], &count);
 
-		if (v->op == KC_OP_POINTER) {
-			extent->first = (double)kc__variable_address(v);
-			extent->bytes = v->source[1];
-			found++;
-		} else if (v->op == KC_OP_PARAM && (buffer = given_buffer(e, v))) {
-			extent->first = (double)buffer->first;
-			extent->bytes = (double)buffer->bytes;
-			found++;
-		} else if (!add_parts(f, v, parts, &count)) {
-			return 0;
+		for (uint32_t i = 0; i < count; i++) {
+			if (f->values[parts[i]].bits != 64 || find_base(bases, parts[i]))
+				continue;
+			if (bases->count == BASES_MAX)
+				return 0;
+			bases->all[bases->count++] = (struct base){.value = parts[i]};
 		}
 	}
+	return 1;
+}
+
+static struct base sum_of(struct base a, struct base b)
+{
+	if (a.leads == LEADS_NOWHERE || b.leads == LEADS_APART)
+		return b;
+	if (b.leads == LEADS_NOWHERE || a.leads == LEADS_APART)
+		return a;
+	return (struct base){.leads = a.leads == LEADS_INTO && b.leads == LEADS_INTO ? LEADS_APART : LEADS_UNDECIDED};
+}
+
+static struct base choice_of(struct base a, struct base b)
+{
+	if (a.leads == LEADS_UNDECIDED)
+		return b;
+	if (b.leads == LEADS_UNDECIDED || (a.leads == b.leads && a.first == b.first && a.bytes == b.bytes))
+		return a;
+	return (struct base){.leads = LEADS_APART};
+}
+
+static struct base base_of(const struct kc_evaluation *e, struct bases *bases, uint32_t value)
+{
+	const struct kc_value *v = &e->f->values[value];
+	const struct kc_cost_buffer *given = v->op == KC_OP_PARAM ? given_buffer(e, v) : NULL,
+				    *buffer = given && !given->is_large ? given : NULL;
+	int is_sum = v->op == KC_OP_ADD || v->op == KC_OP_SUB;
+	struct base all = {.leads = is_sum ? LEADS_NOWHERE : LEADS_UNDECIDED};
+	uint32_t count;
+	const uint32_t *parts = parts_of(e->f, v, &count);
+
+	if (v->op == KC_OP_POINTER)
+		return (struct base){value, LEADS_INTO, (double)kc__variable_address(v), v->source[1]};
+	if (buffer)
+		return (struct base){value, LEADS_INTO, (double)buffer->first, (double)buffer->bytes};
+	if (!count)
+		return (struct base){.value = value, .leads = LEADS_NOWHERE};
+	for (uint32_t n = 0; n < count; n++) {
+		const struct base *known = find_base(bases, parts[n]);
+		struct base part = known ? *known : (struct base){.leads = LEADS_NOWHERE};
+
+		all = is_sum ? sum_of(all, part) : choice_of(all, part);
+	}
+	all.value = value;
+	return all;
+}
+
+/* All of the one variable or buffer that the address lies in, whichever way it was computed. 0: it is not known. */
+static int find_buffer(const struct kc_evaluation *e, uint32_t address, struct extent *extent)
+{
+	const struct base *found;
+	struct bases bases;
+	int changed = 1;
+
+	if (!collect_bases(e->f, address, &bases))
+		return 0;
+	while (changed) { /* each base changes twice at most: to what its parts lead to, and to apart */
+		changed = 0;
+		for (uint32_t n = bases.count; n-- > 0;) {
+			enum leads before = bases.all[n].leads;
+
+			bases.all[n] = base_of(e, &bases, bases.all[n].value);
+			changed |= bases.all[n].leads != before;
+		}
+	}
+	found = &bases.all[0];
+	extent->first = found->first;
+	extent->bytes = found->bytes;
 	extent->end = extent->first + extent->bytes;
 	extent->sectors = whole_sectors(extent->bytes);
-	return found == 1;
+	return found->leads == LEADS_INTO;
+}
+
+double kc__buffer_bytes(const struct kc_evaluation *e, uint32_t address, double *first)
+{
+	struct bases bases;
+	double least = 0;
+
+	*first = 0;
+	if (!e->launch->buffer_count || !collect_bases(e->f, address, &bases))
+		return 0;
+	for (uint32_t n = 0; n < bases.count; n++) {
+		const struct kc_value *v = &e->f->values[bases.all[n].value];
+		const struct kc_cost_buffer *buffer = v->op == KC_OP_PARAM ? given_buffer(e, v) : NULL;
+
+		if (!buffer || (least && least <= (double)buffer->bytes))
+			continue;
+		least = (double)buffer->bytes;
+		*first = (double)buffer->first;
+	}
+	return least;
 }
 
 /* Where addresses are not known: of a block, in each iteration others, by how they differ between lanes. */

@@ -209,6 +209,6 @@ void kc__operate(struct kc_windows *w, const struct kc_value *value, const struc
 		return;
 	}
 	compute(value, a, b, c, out);
-	if (value->op == KC_OP_COMPARE || out->affine_in)
+	if (value->op == KC_OP_COMPARE || value->op == KC_OP_COMPARE_FLOAT || out->affine_in)
 		kc__find_steps(w, value, a, b, active, out);
 }

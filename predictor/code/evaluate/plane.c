@@ -25,12 +25,13 @@ static int64_t least(int64_t a, int64_t b)
 
 static int extremes(const struct plane *p, uint32_t row_log2, int64_t *low, int64_t *high)
 {
-	int64_t right = p->column_step * ((1 << row_log2) - 1),
-		down = p->row_step * ((int64_t)(KC_WARP_LANES >> row_log2) - 1);
+	int64_t right, down;
 
 	if (p->at > AT_MAX || p->at < -AT_MAX || p->column_step > SLOPE_MAX || p->column_step < -SLOPE_MAX ||
 	    p->row_step > SLOPE_MAX || p->row_step < -SLOPE_MAX)
 		return 0;
+	right = p->column_step * ((1 << row_log2) - 1);
+	down = p->row_step * ((int64_t)(KC_WARP_LANES >> row_log2) - 1);
 	*low = p->at + least(right, 0) + least(down, 0);
 	*high = p->at - least(-right, 0) - least(-down, 0);
 	return 1;

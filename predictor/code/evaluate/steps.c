@@ -323,6 +323,14 @@ static void shift_left(struct stepping *m)
 		scale_steps(m, m->a, (int64_t)((uint64_t)1 << by));
 }
 
+/* The outcome may be another one in the next term of each sum in which a side changes. */
+static void take_one_by_one(struct stepping *m)
+{
+	for (uint32_t left = m->out->affine_in | m->out->unknown_in; left; left &= left - 1)
+		kc__limit_flow(m->w, (uint32_t)__builtin_ctz(left), 1, 0);
+	m->out->affine_in = m->out->unknown_in = 0;
+}
+
 static void find_steps(struct stepping *m)
 {
 	switch (m->value->op) {
@@ -372,6 +380,9 @@ static void find_steps(struct stepping *m)
 	case KC_OP_COMPARE:
 		kc__limit_compare(m->w, m->value, m->a, m->b, m->active);
 		m->out->affine_in = m->out->unknown_in = 0;
+		break;
+	case KC_OP_COMPARE_FLOAT:
+		take_one_by_one(m);
 		break;
 	default:
 		forget_all_steps(m);

@@ -216,18 +216,19 @@ static int is_negligible(struct kc_evaluation *e, const struct piece *p, uint32_
 }
 
 /* For the next terms of the sums around, the first and the last period have to stay alike, so that the last one limits
- * their windows as well. If the term after it is evaluated anyway, that one does. */
+ * their windows as well: also where the first depends on none of them, as the counter moves against them. If the term
+ * after it is evaluated anyway and control flow is the same there, that one does. */
 static void check_last_term(struct kc_evaluation *e, uint32_t c, const struct piece *p, kc__run_term *term)
 {
 	const struct kc_window *window = &e->windows.of[c];
 	struct kc_index *counter = &e->counters[c];
 	int at_end = counter->end != KC_ENDLESS && p->start.at + p->terms * p->period + p->period > counter->end;
 	struct kc_window kept = *window;
+	uint32_t others = (window->coupled | p->start.affine_in) & ((1u << c) - 1), taken;
 	struct kc_tally unused = {{0}};
-	uint32_t taken;
 
-	if (!(window->coupled & ((1u << c) - 1)) || is_negligible(e, p, window->coupled & ((1u << c) - 1)) ||
-	    (!at_end && p->period == 1) || p->terms < 2)
+	if (!others || is_negligible(e, p, others) || (!at_end && p->period == 1 && p->terms < window->flow_terms) ||
+	    p->terms < 2)
 		return;
 	add_steps_of(counter, p);
 	e->tally = &unused;

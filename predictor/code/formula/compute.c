@@ -55,6 +55,22 @@ double kc__float_of(int64_t value, uint32_t bits, int flushes)
 	return flushes && !isnormal(narrow) && isfinite(narrow) ? 0 : (double)narrow;
 }
 
+int64_t kc__float_bits_of(double number, uint32_t bits, int flushes)
+{
+	int64_t value;
+	float narrow = (float)number;
+	int32_t low;
+
+	if (bits == 64) {
+		memcpy(&value, &number, sizeof(value));
+		return value;
+	}
+	if (flushes && !isnormal(narrow) && isfinite(narrow))
+		narrow = 0;
+	memcpy(&low, &narrow, sizeof(low));
+	return low;
+}
+
 /* PTX ISA, "Comparisons": eq to ge are false if an operand is no number, equ to geu are true. */
 static int compare_floats(const struct kc_value *value, int64_t x, int64_t y)
 {
@@ -108,6 +124,89 @@ static int64_t shift(const struct kc_value *value, int64_t a, int64_t by)
 	return value->is_signed ? a >> count : (int64_t)((uint64_t)a >> count);
 }
 
+static double rounded(double a, int64_t how)
+{
+	switch (how) {
+	case 1:
+		return nearbyint(a);
+	case 2:
+		return trunc(a);
+	case 3:
+		return floor(a);
+	default:
+		return how ? ceil(a) : a;
+	}
+}
+
+/* PTX ISA, cvt: what does not fit becomes the number that is nearest; what is no number 0, but the highest bit alone
+ * where the source or the destination has 64 bits. */
+static int64_t integer_of(const struct kc_value *value, double a)
+{
+	int is_wide = value->source_bits == 64 || value->bits == 64;
+	double low = value->is_signed ? -ldexp(1, value->bits - 1) : 0;
+	double end = ldexp(1, value->is_signed ? value->bits - 1 : value->bits);
+	int64_t most = value->is_signed ? (int64_t)((UINT64_C(1) << (value->bits - 1)) - 1)
+					: (int64_t)(UINT64_MAX >> (64 - value->bits));
+
+	if (isnan(a))
+		return is_wide ? (int64_t)(UINT64_C(1) << (value->bits - 1)) : 0;
+	if (a <= low)
+		return value->is_signed ? (int64_t)(0 - (UINT64_C(1) << (value->bits - 1))) : 0;
+	if (a >= end)
+		return most;
+	return value->is_signed ? (int64_t)a : (int64_t)(uint64_t)a;
+}
+
+/* Rounded once: the sum, difference, product, quotient or root of two floats has twice as many digits and two more in a
+ * double, which suffices (Figueroa, "When is double rounding innocuous?", 1995). */
+static double arithmetic(const struct kc_value *value, double a, double b, double c)
+{
+	switch (value->op) {
+	case KC_OP_FLOAT_ADD:
+		return a + b;
+	case KC_OP_FLOAT_SUB:
+		return a - b;
+	case KC_OP_FLOAT_MUL:
+		return a * b;
+	case KC_OP_FLOAT_DIV:
+		return a / b;
+	case KC_OP_FLOAT_SQRT:
+		return sqrt(a);
+	case KC_OP_FLOAT_MIN:
+		return fmin(a, b);
+	case KC_OP_FLOAT_MAX:
+		return fmax(a, b);
+	case KC_OP_FLOAT_FMA:
+		return value->bits == 64 ? fma(a, b, c) : (double)fmaf((float)a, (float)b, (float)c);
+	default:
+		return a;
+	}
+}
+
+static int64_t compute_float(const struct kc_value *value, int64_t a, int64_t b, int64_t c)
+{
+	int flushes = (value->constant & KC_FLOAT_FLUSHES) != 0;
+	int64_t how = value->constant & ~(int64_t)KC_FLOAT_FLUSHES;
+	double first = kc__float_of(a, value->source_bits, flushes);
+
+	switch (value->op) {
+	case KC_OP_FLOAT_FROM_INTEGER:
+		if (value->bits == 32)
+			return kc__float_bits_of((double)(value->is_signed ? (float)a : (float)(uint64_t)a), 32, 0);
+		return kc__float_bits_of(value->is_signed ? (double)a : (double)(uint64_t)a, 64, 0);
+	case KC_OP_FLOAT_TO_INTEGER:
+		return integer_of(value, rounded(first, how));
+	case KC_OP_FLOAT_ROUND:
+		return kc__float_bits_of(rounded(first, how), value->bits, flushes);
+	case KC_OP_FLOAT_CONVERT:
+		return kc__float_bits_of(first, value->bits, flushes);
+	default:
+		return kc__float_bits_of(arithmetic(value, first, kc__float_of(b, value->source_bits, flushes),
+						    kc__float_of(c, value->source_bits, flushes)),
+					 value->bits, flushes);
+	}
+}
+
 static int64_t result_of(const struct kc_value *value, int64_t a, int64_t b, int64_t c)
 {
 	switch (value->op) {
@@ -152,7 +251,7 @@ static int64_t result_of(const struct kc_value *value, int64_t a, int64_t b, int
 	case KC_OP_LOP3:
 		return look_up_bits((uint32_t)value->constant, a, b, c);
 	default:
-		return a;
+		return value->op >= KC_OP_FLOAT_ADD ? compute_float(value, a, b, c) : a;
 	}
 }
 

@@ -8,7 +8,7 @@
 
 #define LOCAL_WORD_BYTES 4.0f
 
-static void count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted)
+void kc__count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted)
 {
 	int doubled = i->type == KC_PTX_F16X2 || i->type == KC_PTX_BF16X2 || i->type == KC_PTX_F32X2;
 	float amount = doubled ? 2 : 1;
@@ -85,7 +85,7 @@ static void count_work(const struct kc_ptx_instruction *i, float *counted)
 	uint32_t counter = counter_of[i->opcode], float_counter = float_counter_of[i->opcode];
 
 	if (float_counter && (is_float_type(i) || !counter))
-		count_float(i, float_counter - 1, counted);
+		kc__count_float(i, float_counter - 1, counted);
 	else if (counter)
 		counted[counter - 1]++;
 	else if (i->opcode == KC_PTX_BAR || i->opcode == KC_PTX_BARRIER)
@@ -240,6 +240,23 @@ static int count_local(struct kc__formula_reader *r, struct kc_block_plan *plan,
 				 1);
 }
 
+/* Of constant memory at an address in a register: once for lanes that address the same, one after the other for those
+ * that do not (programming guide, "Device memory accesses"). Fixed addresses are operands of what reads them. */
+static int count_constant(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point)
+{
+	const struct kc_ptx_operand *address = kc__nth_address(point->instruction, 0);
+	int rc;
+
+	if (!address || address->base != KC_PTX_BASE_REGISTER) {
+		plan->issues++;
+		return 0;
+	}
+	rc = kc__count_threads(r, plan, point, KC_ALSO_CONSTANT, 1, KC_COUNTER_COUNT, 0, 1);
+	if (!rc && kc__is_alike(r, kc__register_number(&r->f->cfg, point, address->number)))
+		r->f->events[r->f->event_count - 1].per_warp = 1;
+	return rc;
+}
+
 static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      int is_store)
 {
@@ -261,6 +278,8 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 	case KC_PTX_GENERIC:
 		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_GLOBAL : KC_COUNT_OF_LD_GLOBAL,
 					address, bytes, 1);
+	case KC_PTX_CONST:
+		return count_constant(r, plan, point);
 	default:
 		plan->issues++;
 		return 0;
@@ -320,7 +339,7 @@ int kc__count(struct kc__formula_reader *r, struct kc_block_plan *plan, const st
 	if (r->contracted[point - r->f->cfg.points] == KC__IN_ANOTHER)
 		return 0;
 	if (r->contracted[point - r->f->cfg.points] == KC__AS_FMA)
-		count_float(i, KC_COUNT_OF_FMA, counted);
+		kc__count_float(i, KC_COUNT_OF_FMA, counted);
 	else if (!kc__expand(i, r->module->target, counted))
 		count_work(i, counted);
 	if (i->opcode == KC_PTX_CVT && (kc_ptx_type_bytes(i->type) == 8 || kc_ptx_type_bytes(i->type2) == 8))

@@ -25,6 +25,9 @@ int kc__count_access_at(struct kc__formula_reader *r, struct kc_block_plan *plan
 int kc__count_threads(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,
 		      uint32_t counter, float amount, uint32_t counter2, float amount2, int first);
 
+/* Adds one of the instruction's type to a counter of `counted`, and to that of its width. */
+void kc__count_float(const struct kc_ptx_instruction *i, uint32_t counter, float *counted);
+
 /* --- count_matrices.c: ldmatrix and stmatrix; wmma.load and wmma.store. 0, -ENOMEM */
 
 int kc__count_matrices(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
@@ -34,12 +37,21 @@ int kc__count_tile(struct kc__formula_reader *r, struct kc_block_plan *plan, con
 
 int kc__count_atomic(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point);
 
-/* --- expand.c: counts an instruction that becomes another one, several or none in the machine code, as ptxas compiles
- * it for that architecture (86 of sm_86). 0: it is one of those that count.c has by opcode. */
+/* --- compiled/unrolled.c: requests of constant memory in loops that are unrolled as a whole count as none. After ssa.c
+ */
+
+void kc__drop_fixed_requests(struct kc_formula *f);
+
+/* --- compiled/join_loads.c: loads of words that ptxas makes one load become one. After ssa.c */
+
+void kc__join_loads(struct kc_formula *f);
+
+/* --- compiled/expand.c: counts an instruction that becomes another one, several or none in the machine code, as ptxas
+ * compiles it for that architecture (86 of sm_86). 0: it is one of those that count.c has by opcode. */
 
 int kc__expand(const struct kc_ptx_instruction *i, uint32_t target, float *counted);
 
-/* --- contract.c: finds what becomes one multiply-add. 0, -ENOMEM */
+/* --- compiled/contract.c: finds what becomes one multiply-add. 0, -ENOMEM */
 
 enum kc__contracted {
 	KC__NOT_CONTRACTED,
@@ -48,7 +60,7 @@ enum kc__contracted {
 };
 int kc__find_contractions(struct kc__formula_reader *r);
 
-/* --- predicates.c: finds what is part of a comparison. After contract.c. 0, -ENOMEM */
+/* --- compiled/predicates.c: finds what is part of a comparison. After contract.c. 0, -ENOMEM */
 
 int kc__find_joined_predicates(struct kc__formula_reader *r);
 

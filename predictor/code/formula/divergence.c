@@ -22,7 +22,6 @@
 /* Threads beside each other along y whose numbers are multiplied by more are in rows of their own: by less, they are
  * elements of an array. */
 #define NEAR_ROW_BYTES 8
-#define SHIFT_MAX 32
 
 static uint8_t special(uint32_t number)
 {
@@ -54,7 +53,9 @@ static uint8_t scaled(uint8_t lanes, int64_t by)
 {
 	uint32_t pitch = lanes >> KC_ALIKE_PITCH_AT, far = KC_ALIKE_PITCH >> KC_ALIKE_PITCH_AT;
 
-	by = by < 0 ? -by : by ? by : INT64_MAX;
+	if (!by || by == INT64_MIN)
+		by = INT64_MAX;
+	by = by < 0 ? -by : by;
 	if (lanes & KC_ALIKE_Y && by > NEAR_ROW_BYTES)
 		lanes |= KC_ALIKE_ROWS;
 	for (; lanes & KC_ALIKE_X && by > 1 && pitch < far; by -= by / 2)
@@ -77,8 +78,13 @@ static uint8_t product(const struct kc__formula_reader *r, const struct kc_cfg_p
 		else if (factor[n].kind == KC_PTX_INTEGER)
 			by[n] = factor[n].value;
 	}
-	if (point->instruction->opcode == KC_PTX_SHL)
-		by[1] = factor[1].kind == KC_PTX_INTEGER && by[1] < SHIFT_MAX ? (int64_t)1 << by[1] : 0;
+	if (point->instruction->opcode == KC_PTX_SHL && factor[1].kind == KC_PTX_INTEGER) {
+		uint32_t bits = (uint32_t)by[1];
+
+		if (bits >= 8 * kc_ptx_type_bytes(point->instruction->type))
+			return 0;
+		by[1] = (int64_t)(UINT64_C(1) << bits);
+	}
 	return scaled(lanes[0], by[1]) | scaled(lanes[1], by[0]) | lanes[2];
 }
 

@@ -59,7 +59,23 @@ enum kc_op {
 	KC_OP_CLZ,
 	KC_OP_LOP3,      /* constant: its truth table */
 	KC_OP_BROADCAST, /* constant: the lane whose value all lanes take */
+	/* Of floats of 32 or 64 bits, kept as their bits. constant: KC_FLOAT_FLUSHES, and how to round to an integer: 1
+	 * to the nearest, 2 towards 0, 3 down, 4 up. */
+	KC_OP_FLOAT_ADD,
+	KC_OP_FLOAT_SUB,
+	KC_OP_FLOAT_MUL,
+	KC_OP_FLOAT_DIV,
+	KC_OP_FLOAT_FMA,
+	KC_OP_FLOAT_MIN,
+	KC_OP_FLOAT_MAX,
+	KC_OP_FLOAT_SQRT,
+	KC_OP_FLOAT_ROUND,        /* to an integer */
+	KC_OP_FLOAT_CONVERT,      /* from source_bits to bits */
+	KC_OP_FLOAT_TO_INTEGER,   /* is_signed: of the result */
+	KC_OP_FLOAT_FROM_INTEGER, /* is_signed: of the source */
 };
+
+#define KC_FLOAT_FLUSHES 8 /* subnormal floats of 32 bits count as 0 */
 
 enum kc_unknown_reason {
 	KC_UNKNOWN_GLOBAL_LOAD,
@@ -110,6 +126,7 @@ enum {
 	KC_ALSO_CONTENDED = KC_COUNTER_COUNT + 1,
 	KC_ALSO_WIDE_CONVERSIONS,
 	KC_ALSO_SCATTERED_LOCAL,
+	KC_ALSO_CONSTANT,
 	KC_AMOUNT_COUNT,
 };
 
@@ -139,6 +156,7 @@ struct kc_event {
 	uint8_t counter, counter2; /* or KC_ALSO_…; counter2: KC_COUNTER_COUNT where there is none */
 	uint8_t expected;          /* the size is what a barrier expects of tensors' boxes, whatever lies outside */
 	uint8_t per_warp;          /* amounts count once per warp, not per lane */
+	uint8_t retried;           /* amounts count once for each try, until each lane of a warp has been first */
 	float issues;              /* instructions: 0 for an instruction's second event */
 	float times;               /* accesses that were merged into this one (merge_events.c) */
 	float amount, amount2;     /* per active lane */
@@ -157,13 +175,20 @@ struct kc_amount {
 struct kc_chain {
 	float cycles, far, near;
 };
-/* To tell which of two chains is longer: a load from L2, and one from L1 or shared memory (solo/resources.c). */
+/* To tell which of two chains is longer: a load from L2, one from L1 or shared memory (solo/resources/resources.c). */
 #define KC_FAR_CYCLES 262.0f
 #define KC_NEAR_CYCLES 30.0f
 static inline float kc__length(const struct kc_chain *chain)
 {
 	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * chain->near;
 }
+
+/* For what a thread stays in a loop. */
+enum kc_waits {
+	KC_WAITS_NOT,
+	KC_WAITS_FOR_DATA, /* the condition is unknown only in whether a barrier in memory is complete */
+	KC_WAITS_TO_WIN,   /* until its atomic operation finds what it expects, or a lock free */
+};
 
 struct kc_block_plan {
 	uint32_t phi, phi_count;                   /* in order */
@@ -176,7 +201,7 @@ struct kc_block_plan {
 	uint32_t condition;                        /* value: predicate of the branch, or index of the switch */
 	uint8_t condition_negated;
 	uint8_t together;             /* lanes take the same way out, known or not */
-	uint8_t waits;                /* the condition is unknown only in whether a barrier in memory is complete */
+	uint8_t waits;                /* enum kc_waits */
 	uint32_t offset, last_offset; /* of its first and last instruction */
 };
 
@@ -236,6 +261,7 @@ static inline int kc__is_header_phi(const struct kc_formula *f, const struct kc_
 int64_t kc__compute(const struct kc_value *value, int64_t a, int64_t b, int64_t c);
 /* The number that the bits of a float (32) or a double (64) stand for; flushes: 0 for a subnormal float. */
 double kc__float_of(int64_t value, uint32_t bits, int flushes);
+int64_t kc__float_bits_of(double number, uint32_t bits, int flushes);
 
 /* The lowest `bits` of a number: kc__wrap as they are kept, sign-extended; kc__read as a signed or unsigned number. */
 static inline int64_t kc__wrap(int64_t value, uint32_t bits)

@@ -546,11 +546,31 @@ static int only_waits(const struct kc_formula *f, uint32_t condition)
 	return waits;
 }
 
+static int is_of_atomic(const struct kc_value *v)
+{
+	return v->op == KC_OP_UNKNOWN && v->constant == KC_UNKNOWN_ATOMIC;
+}
+
+/* while (atomicCAS(…) != expected), while (atomicExch(…)): one number is compared with what an atomic returns. */
+static int tries_again(const struct kc_formula *f, uint32_t condition)
+{
+	const struct kc_value *v = &f->values[condition];
+
+	if (v->op != KC_OP_COMPARE || (v->compare != KC_PTX_EQ && v->compare != KC_PTX_NE))
+		return 0;
+	return is_of_atomic(&f->values[v->source[0]]) || is_of_atomic(&f->values[v->source[1]]);
+}
+
 static void mark_waits(struct kc_formula *f)
 {
-	for (uint32_t b = 0; b < f->cfg.block_count; b++)
-		if (f->cfg.blocks[b].ends == KC_END_BRANCH && f->block_plans[b].condition != KC_NO_VALUE)
-			f->block_plans[b].waits = (uint8_t)only_waits(f, f->block_plans[b].condition);
+	for (uint32_t b = 0; b < f->cfg.block_count; b++) {
+		struct kc_block_plan *plan = &f->block_plans[b];
+
+		if (f->cfg.blocks[b].ends == KC_END_BRANCH && plan->condition != KC_NO_VALUE)
+			plan->waits = only_waits(f, plan->condition)    ? KC_WAITS_FOR_DATA
+				      : tries_again(f, plan->condition) ? KC_WAITS_TO_WIN
+									: KC_WAITS_NOT;
+	}
 }
 
 int kc__lay_out_values(struct kc__formula_reader *r)

@@ -20,5 +20,9 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	rc = rc ? rc : kc__find_divergence(&r);
 	rc = rc ? rc : kc__build_ssa(&r);
 	rc = rc ? rc : kc__find_chains(&r);
+	if (!rc) {
+		kc__drop_fixed_requests(f);
+		kc__join_loads(f);
+	}
 	return rc ? rc : kc__lay_out_values(&r);
 }

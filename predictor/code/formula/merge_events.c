@@ -133,7 +133,8 @@ static int are_alike(const struct kc_formula *f, const struct kc_event *a, const
 
 	return a->guard == KC_NO_VALUE && b->guard == KC_NO_VALUE && a->size == KC_NO_VALUE && b->size == KC_NO_VALUE &&
 	       a->kind == b->kind && a->alike == b->alike && a->bytes == b->bytes && a->lanes == b->lanes &&
-	       a->per_warp == b->per_warp && a->counter == b->counter && a->counter2 == b->counter2 &&
+	       a->per_warp == b->per_warp && a->retried == b->retried && a->counter == b->counter &&
+	       a->counter2 == b->counter2 &&
 	       kc__address_base(f, a->address, &here) == kc__address_base(f, b->address, &there) &&
 	       (here - there) % granule == 0;
 }

@@ -142,6 +142,8 @@ int kc__is_translated(const struct kc_cfg *cfg, const struct kc_cfg_point *point
 
 	if (i->flags & KC_PTX_SATURATES)
 		return 0;
+	if (kc__is_float_operation(i))
+		return 1;
 	switch (i->opcode) {
 	case KC_PTX_CVT:
 		return kc__is_integer_type(i->type) && kc__is_integer_type(i->type2);

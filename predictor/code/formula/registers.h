@@ -27,8 +27,10 @@ int kc__is_read_from_a_lane(const struct kc_ptx_instruction *i);
 int kc__is_elected(const struct kc_ptx_instruction *i);
 /* 1: an integer, bit or predicate type of at most 64 bits. */
 int kc__is_integer_type(uint32_t type);
-/* 1: a floating-point type whose comparisons become values. */
+/* 1: a floating-point type whose values are followed. */
 int kc__is_compared_float(uint32_t type);
+/* translate_float.c: 1: arithmetic on such, or a conversion, whose result PTX defines to the last bit. */
+int kc__is_float_operation(const struct kc_ptx_instruction *i);
 /* The first operand in brackets; NULL: there is none. */
 const struct kc_ptx_operand *kc__address_operand(const struct kc_ptx_instruction *i);
 /* mbarrier.expect_tx and the like: how many bytes the barrier waits for. NULL: it is another instruction. */

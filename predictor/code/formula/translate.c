@@ -129,8 +129,7 @@ uint32_t kc__register_value(struct kc__formula_reader *r, const struct kc_cfg_po
 static uint32_t negate(struct kc__formula_reader *r, uint32_t predicate)
 {
 	return kc__value(
-	    r, (struct kc_value){
-		   .op = KC_OP_NOT, .bits = 1, .source_bits = 1, .is_signed = 0, .count = 1, .source = {predicate}});
+	    r, (struct kc_value){.op = KC_OP_NOT, .bits = 1, .source_bits = 1, .count = 1, .source = {predicate}});
 }
 
 /* A float's bits: of 0f3F800000 those that are written; any other spelling is a double's. */
@@ -338,7 +337,6 @@ static uint32_t negative(struct kc__translation *t)
 /* popc and clz: the result has 32 bits, whatever the operand has. */
 static uint32_t counted_bits(struct kc__translation *t)
 {
-	t->is_signed = 0;
 	return kc__extend(t, kc__unary(t, t->i->opcode == KC_PTX_POPC ? KC_OP_POPC : KC_OP_CLZ, kc__source(t, 0)), 32,
 			  1, 32);
 }
@@ -394,6 +392,8 @@ static uint32_t result(struct kc__translation *t)
 {
 	if (!kc__is_translated(&t->r->f->cfg, t->point))
 		return kc__unknown(t, kc__why_unknown(t->r, t->point));
+	if (kc__is_float_operation(t->i))
+		return kc__float_operation(t);
 	return translate_of[t->i->opcode] ? translate_of[t->i->opcode](t) : operation(t);
 }
 

@@ -88,7 +88,6 @@ uint32_t kc__permute_bytes(struct kc__translation *t)
 		t->is_signed = digit >= 8;
 		part = kc__shifted(t, KC_OP_SHL, part, 24 - 8 * (int64_t)byte);
 		part = kc__shifted(t, KC_OP_SHR, part, digit >= 8 ? 31 : 24);
-		t->is_signed = 0;
 		part = kc__binary(t, KC_OP_AND, part, kc__number_of(t, 0xff));
 		part = kc__shifted(t, KC_OP_SHL, part, 8 * (int64_t)n);
 		result = n ? kc__binary(t, KC_OP_OR, result, part) : part;
@@ -102,7 +101,6 @@ uint32_t kc__funnel_shift(struct kc__translation *t)
 	uint32_t low = kc__source(t, 0), high = kc__source(t, 1), by = kc__source(t, 2), back;
 	int left = strstr(t->i->spelling, ".l.") != NULL, wraps = strstr(t->i->spelling, ".wrap") != NULL;
 
-	t->is_signed = 0;
 	by = kc__binary(t, wraps ? KC_OP_AND : KC_OP_MIN, by, kc__number_of(t, wraps ? 31 : 32));
 	back = kc__binary(t, KC_OP_SUB, kc__number_of(t, 32), by);
 	low = kc__binary(t, KC_OP_SHR, low, left ? back : by);
@@ -116,7 +114,6 @@ uint32_t kc__reverse_bits(struct kc__translation *t)
 					 0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0x00000000ffffffffu};
 	uint32_t a = kc__source(t, 0);
 
-	t->is_signed = 0;
 	for (uint32_t n = 0; 1u << n < t->bits; n++) {
 		uint32_t mask = kc__number_of(t, (int64_t)lower[n]);
 		uint32_t up = kc__shifted(t, KC_OP_SHL, kc__binary(t, KC_OP_AND, a, mask), (int64_t)1 << n);

@@ -1,16 +1,17 @@
 #include "registers.h"
 #include "translation.h"
 
-/* The order that the comparison tests is written as `less` or `less or equal`, with its operands swapped if need be. */
+/* The order that the comparison tests is written as `less` or `less or equal`, with its operands swapped if need be.
+ * The type tells whether it has a sign. */
 struct order {
-	uint8_t compare, swapped, is_unsigned;
+	uint8_t compare, swapped;
 };
 
 static const struct order orders[] = {
-    [KC_PTX_EQ] = {KC_PTX_EQ, 0, 0}, [KC_PTX_NE] = {KC_PTX_NE, 0, 0}, [KC_PTX_LT] = {KC_PTX_LT, 0, 0},
-    [KC_PTX_LE] = {KC_PTX_LE, 0, 0}, [KC_PTX_GT] = {KC_PTX_LT, 1, 0}, [KC_PTX_GE] = {KC_PTX_LE, 1, 0},
-    [KC_PTX_LO] = {KC_PTX_LT, 0, 1}, [KC_PTX_LS] = {KC_PTX_LE, 0, 1}, [KC_PTX_HI] = {KC_PTX_LT, 1, 1},
-    [KC_PTX_HS] = {KC_PTX_LE, 1, 1},
+    [KC_PTX_EQ] = {KC_PTX_EQ, 0}, [KC_PTX_NE] = {KC_PTX_NE, 0}, [KC_PTX_LT] = {KC_PTX_LT, 0},
+    [KC_PTX_LE] = {KC_PTX_LE, 0}, [KC_PTX_GT] = {KC_PTX_LT, 1}, [KC_PTX_GE] = {KC_PTX_LE, 1},
+    [KC_PTX_LO] = {KC_PTX_LT, 0}, [KC_PTX_LS] = {KC_PTX_LE, 0}, [KC_PTX_HI] = {KC_PTX_LT, 1},
+    [KC_PTX_HS] = {KC_PTX_LE, 1},
 };
 
 static uint32_t compare_floats(struct kc__translation *t)
@@ -36,7 +37,6 @@ uint32_t kc__compare_operands(struct kc__translation *t)
 		return kc__unknown(t, KC_UNKNOWN_FLOAT);
 	order = &orders[t->i->compare];
 	value.compare = order->compare;
-	value.is_signed &= !order->is_unsigned;
 	value.source[order->swapped] = kc__source(t, 0);
 	value.source[!order->swapped] = kc__source(t, 1);
 	return kc__value(t->r, value);

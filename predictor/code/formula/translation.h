@@ -1,7 +1,7 @@
 /*
  * The translation of one instruction into values, shared by the files that do so:
- * translate.c, translate_bits.c, translate_compare.c, translate_lanes.c and
- * translate_memory.c.
+ * translate.c, translate_bits.c, translate_compare.c, translate_float.c,
+ * translate_lanes.c and translate_memory.c.
  */
 #ifndef KC_TRANSLATION_H
 #define KC_TRANSLATION_H
@@ -44,6 +44,8 @@ kc__translate_one kc__extract_bits, kc__insert_bits, kc__look_up_bits, kc__permu
 /* translate_compare.c */
 kc__translate_one kc__compare_operands, kc__compare_to_mask;
 uint32_t kc__with_third_predicate(struct kc__translation *t, uint32_t result);
+/* translate_float.c: of an instruction that kc__is_float_operation(). */
+kc__translate_one kc__float_operation;
 /* translate_lanes.c: sets what an instruction writes that kc__is_read_from_a_lane() or kc__is_elected(). 0, -ENOMEM. */
 #define KC__REGISTER_BITS 32u
 int kc__translate_between_lanes(struct kc__translation *t, const uint32_t *registers, uint32_t count);

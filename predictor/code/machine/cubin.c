@@ -11,15 +11,11 @@
 #define SYSTEM_SHARED_SM 90u      /* from here on shared memory begins with the system's */
 #define SYSTEM_SHARED_BYTES 1024u /* CUDA C++ Programming Guide, compute capability 9.x */
 #define RECORD_BYTES KC__INFO_RECORD_BYTES
-#define FORMAT_BYTE 2u         /* of a record whose value is its third byte */
 #define INFO_MAX_THREADS 0x05u /* x, y, z */
 #define INFO_FRAME_BYTES 0x11u /* symbol, bytes */
 #define INFO_PARAM 0x17u       /* index, ordinal and offset, size << 18 */
 #define INFO_PARAM_SIZE_SHIFT 18u
 #define INFO_REGISTERS 0x2fu /* symbol, registers */
-#define INFO_BARRIERS 0x4cu  /* EIATTR_NUM_BARRIERS, one byte */
-#define BARRIERS_SHIFT 20u   /* in the flags of a section */
-#define BARRIERS_MASK 0x7fu
 #define NO_KERNEL UINT32_MAX
 
 struct reader {
@@ -258,16 +254,6 @@ static int read_kernel_info(struct reader *reader, struct kc_cubin_kernel *kerne
 			kernel->max_threads[i] = kc__bytes_u32(&record.data, i * sizeof(uint32_t));
 	}
 	return result;
-}
-
-uint32_t kc__cubin_info_barriers(const uint8_t head[KC__INFO_RECORD_BYTES])
-{
-	return head[0] == FORMAT_BYTE && head[1] == INFO_BARRIERS ? head[2] : 0;
-}
-
-uint32_t kc__cubin_flag_barriers(uint64_t section_flags)
-{
-	return (uint32_t)(section_flags >> BARRIERS_SHIFT) & BARRIERS_MASK;
 }
 
 /* --- sections */

@@ -54,9 +54,18 @@ void kc_cubin_free(struct kc_cubin *cubin);
 /* Head of a record of .nv.info: format, attribute, and the length of what follows or, of one byte, the value. */
 #define KC__INFO_RECORD_BYTES 4u
 #define KC__INFO_SIZED 4u
+#define KC__INFO_BYTE 2u        /* of a record whose value is its third byte */
+#define KC__INFO_BARRIERS 0x4cu /* EIATTR_NUM_BARRIERS, one byte */
 /* Barriers that a record of .nv.info.KERNEL states; 0: it is about something else. */
-uint32_t kc__cubin_info_barriers(const uint8_t head[KC__INFO_RECORD_BYTES]);
+static inline uint32_t kc__cubin_info_barriers(const uint8_t head[KC__INFO_RECORD_BYTES])
+{
+	return head[0] == KC__INFO_BYTE && head[1] == KC__INFO_BARRIERS ? head[2] : 0;
+}
+
 /* Those in the flags of a section with code, where nvcc before 13.0 has them; 0 in later cubins. */
-uint32_t kc__cubin_flag_barriers(uint64_t section_flags);
+static inline uint32_t kc__cubin_flag_barriers(uint64_t section_flags)
+{
+	return (uint32_t)(section_flags >> 20) & 0x7f;
+}
 
 #endif

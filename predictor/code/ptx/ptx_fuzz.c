@@ -2,6 +2,8 @@
 #include "predictor/code/cost.h"
 #include "ptx_cut.h"
 
+#include <stdlib.h>
+
 #define MEMORY_BYTES ((size_t)16 << 20)
 #define KERNELS_MAX 8u
 #define MORE_EFFORT (2 * KC_COST_EFFORT_LAUNCH) /* more than at a launch */
@@ -14,9 +16,16 @@ static void evaluate(const struct kc_cost *cost)
 							    {.value = 0x7f0000000000u, .known = 1},
 							    {.value = 0, .known = 1},
 							    {.value = UINT64_MAX, .known = 1}};
+	static const struct kc_cost_buffer buffers[] = {{.param = 0, .first = 1000, .bytes = 1},
+							{.param = 1, .first = 0x7f0000000000u, .bytes = UINT64_MAX}};
 	static const struct kc_cost_launch launches[] = {
 	    {.grid = {1, 1, 1}, .block = {1, 1, 1}},
-	    {.grid = {4, 3, 2}, .block = {32, 8, 2}, .arguments = arguments, .argument_count = 4},
+	    {.grid = {4, 3, 2},
+	     .block = {32, 8, 2},
+	     .arguments = arguments,
+	     .argument_count = 4,
+	     .buffers = buffers,
+	     .buffer_count = 2},
 	    {.grid = {UINT32_MAX, 65535, 65535}, .block = {1024, 1, 1}, .arguments = arguments, .argument_count = 4},
 	};
 	struct kc_cost_story story;
@@ -49,6 +58,17 @@ static void cut_all(const char *text, size_t length)
 	kc_ptx_cut_free(&cut);
 }
 
+/* The names of its kernels, as kerncast explain looks for one of them. */
+static void find_entries(const char *text, size_t length)
+{
+	const char *name;
+	size_t at = 0, name_length;
+
+	while (kc_ptx_next_entry(text, length, &at, &name, &name_length))
+		if (at > length || name < text || name_length > (size_t)(text + length - name))
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct kc_ptx_module module;
@@ -56,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct kc_cost *cost;
 	uint32_t kernels = 0;
 
+	find_entries((const char *)bytes, length);
 	cut_all((const char *)bytes, length);
 	if (kc_ptx_parse(&module, (const char *)bytes, length, MEMORY_BYTES, &refusal))
 		return 0;

@@ -308,6 +308,24 @@ static void what_is_too_long(void **state)
 	assert_string_equal(kc__write_sum(&f->g, power), "...");
 }
 
+/* 40 terms are one sum, and 160 products of terms are tried: not 13 times 13. */
+static void what_has_too_many_terms(void **state)
+{
+	struct fixture *f = *state;
+	const struct kc_sum *most = number(f, 0), *thirteen = most;
+
+	for (int64_t i = 0; i < KC_TERMS_MAX; i++)
+		most = kc__plus(&f->g, most, param(f, i), 1);
+	assert_int_equal(most->count, 40);
+	assert_string_equal(kc__write_sum(&f->g, plus(f, most, 1)), "...");
+	assert_string_equal(kc__write_sum(&f->g, plus(f, quotient(f, f->p, 0), 0)), "...");
+	for (int64_t i = 0; i < 13; i++)
+		thirteen = kc__plus(&f->g, thirteen, param(f, i), 1);
+	assert_string_equal(kc__write_sum(&f->g, kc__times(&f->g, thirteen, thirteen)), "...");
+	assert_int_equal(kc__times(&f->g, kc__plus(&f->g, f->p, f->q, 1), thirteen)->count,
+			 25); /* p0 p1 is there twice */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -323,6 +341,7 @@ int main(void)
 	    TEST(replacing_and_what_is_given),
 	    TEST(an_index_over_the_grid),
 	    TEST(what_is_too_long),
+	    TEST(what_has_too_many_terms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ struct writer {
 	struct kc_algebra *g;
 	char text[TEXT_MAX + 8];
 	uint32_t length;
+	int full;
 };
 
 static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -25,7 +26,7 @@ static void put(struct writer *w, const char *format, ...)
 	va_list args;
 	int length;
 
-	if (w->length >= TEXT_MAX)
+	if (w->full)
 		return;
 	va_start(args, format);
 	length = vsnprintf(w->text + w->length, TEXT_MAX + 1 - w->length, format, args);
@@ -35,7 +36,7 @@ static void put(struct writer *w, const char *format, ...)
 		return;
 	}
 	memcpy(w->text + w->length, "...", 4);
-	w->length = TEXT_MAX;
+	w->full = 1;
 }
 
 static void write_special(struct writer *w, int64_t number)
@@ -308,7 +309,7 @@ const char *kc__write_sum(struct kc_algebra *g, const struct kc_sum *a)
 	write_sum(&w, a, DEPTH_MAX);
 	/* A single remainder needs no parentheses. */
 	a = with_remainders(g, a);
-	if (a->count == 1 && is_single(a) && a->terms[0].count &&
+	if (!w.full && a->count == 1 && is_single(a) && a->terms[0].count &&
 	    g->atoms[a->terms[0].atoms[0]].kind == KC_ATOM_REMAINDER) {
 		memmove(w.text, w.text + 1, w.length - 1);
 		w.text[w.length - 2] = 0;

@@ -172,6 +172,8 @@ static const struct kc_sum *count_size(struct teller *t, const struct kc_event *
 
 static double per_lane(const struct kc_event *event, double amount)
 {
+	if (event->retried)
+		return amount * (KC_WARP_LANES + 1) / 2;
 	return event->per_warp ? amount / KC_WARP_LANES : amount;
 }
 
@@ -448,8 +450,10 @@ static int tell_block(struct teller *t, uint32_t block)
 		if (leaves_loop(f, block)) {
 			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
 			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
-					 plan->waits ? "1 iteration; what is repeated while threads wait is not counted"
-						     : "16 iterations, or fewer if another condition ends the loop");
+					 plan->waits
+					     ? "1 iteration; what is repeated while threads wait is not counted"
+					     : "as many as what it halves or goes through tells, else 16; or those "
+					       "after which another condition ends the loop");
 		} else {
 			snprintf(what, sizeof(what), "branch u%u", plan->condition);
 			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
@@ -527,7 +531,7 @@ static int is_of_warps(const struct kc_formula *f, uint32_t counter)
 		const struct kc_event *event = &f->events[i];
 
 		if ((global && event->kind == KC_EVENT_GLOBAL) || (shared && event->kind == KC_EVENT_SHARED) ||
-		    (event->per_warp && (event->counter == counter || event->counter2 == counter)))
+		    ((event->per_warp || event->retried) && (event->counter == counter || event->counter2 == counter)))
 			return 1;
 	}
 	return 0;

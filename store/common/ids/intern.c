@@ -55,12 +55,25 @@ static int fill(struct kc_interned *slot, uint64_t hash, const struct key *key)
 	return 0;
 }
 
+/* Of memory alone: eight bytes at a time, by multiplication (Knuth, TAOCP 6.4). */
+static uint64_t add_to_hash(uint64_t hash, const char *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+
+		memcpy(&word, at + i, bytes - i < sizeof(word) ? bytes - i : sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
 static uint32_t find_or_add(struct kc_intern *intern, const struct key *key)
 {
-	uint64_t hash = kc_fnv(KC_FNV_OFFSET, &key->kind, 1);
+	uint64_t hash = add_to_hash((uint64_t)key->kind, key->first, key->first_bytes);
 	size_t at;
 
-	hash = kc_fnv(kc_fnv(hash, key->first, key->first_bytes), key->second, key->second_bytes);
+	hash = add_to_hash(hash, key->second, key->second_bytes);
 	if (2 * (size_t)intern->count >= intern->capacity && grow(intern))
 		return 0;
 	at = hash & (intern->capacity - 1);

@@ -2,7 +2,7 @@
 #include "prune.h"
 #include "forget.h"
 #include "store/database/schema.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ static int begin(void **state)
 	assert_non_null(f);
 	f->folder = make_scratch();
 	snprintf(f->path, sizeof(f->path), "%s/k.db", f->folder);
-	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
+	f->store = open_scratch(f->folder);
 	*state = f;
 	return 0;
 }
@@ -39,31 +39,6 @@ static int end(void **state)
 	return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void run_sql(struct fixture *f, const char *format, ...)
-{
-	va_list arguments;
-	char *sql;
-
-	va_start(arguments, format);
-	sql = sqlite3_vmprintf(format, arguments);
-	va_end(arguments);
-	assert_non_null(sql);
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store), sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_free(sql);
-}
-
-static int64_t number(struct fixture *f, const char *sql)
-{
-	sqlite3_stmt *stmt;
-	int64_t value;
-
-	assert_int_equal(sqlite3_prepare_v2(kc_store_db(f->store), sql, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	value = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return value;
-}
-
 /* A process that has ended, with so many launches. pid: of no other process. */
 static int64_t add_process(struct fixture *f, uint32_t pid, const char *run, int launches)
 {
@@ -71,13 +46,14 @@ static int64_t add_process(struct fixture *f, uint32_t pid, const char *run, int
 	int64_t process;
 
 	assert_int_equal(kc_store_process(f->store, &h, &process), 0);
-	run_sql(f,
-		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d)"
-		" INSERT INTO launch_row(id, launched) SELECT %lld << 40 | i, i FROM n",
-		launches, (long long)process);
-	run_sql(f, "INSERT INTO message(process, severity, code, text, count) VALUES(%lld, 0, '', '', 1)",
-		(long long)process);
-	run_sql(f, "UPDATE process SET ended = 'exit', ended_ns = started_ns + 1 WHERE id = %lld", (long long)process);
+	do_sql(f->store,
+	       "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d)"
+	       " INSERT INTO launch_row(id, launched) SELECT %lld << 40 | i, i FROM n",
+	       launches, (long long)process);
+	do_sql(f->store, "INSERT INTO message(process, severity, code, text, count) VALUES(%lld, 0, '', '', 1)",
+	       (long long)process);
+	do_sql(f->store, "UPDATE process SET ended = 'exit', ended_ns = started_ns + 1 WHERE id = %lld",
+	       (long long)process);
 	return process;
 }
 
@@ -117,8 +93,8 @@ static void a_run_that_gets_another_process_meanwhile_stays(void **state)
 	assert_int_equal(f->plan.removed, 1);
 	assert_int_equal(f->plan.at[0].what, KC_PRUNE_REMOVE);
 	assert_int_equal(f->plan.at[1].what, KC_PRUNE_RUNNING);
-	assert_int_equal(number(f, "SELECT count(*) FROM run"), 2);
-	assert_int_equal(number(f, "SELECT count(*) FROM launch WHERE run = 2"), 15);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM run"), 2);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch WHERE run = 2"), 15);
 }
 
 static void a_run_that_somebody_else_removes_meanwhile_is_gone(void **state)
@@ -131,7 +107,7 @@ static void a_run_that_somebody_else_removes_meanwhile_is_gone(void **state)
 	assert_int_equal(kc_prune(f->store, &f->plan), 0);
 	assert_int_equal(f->plan.removed, 2);
 	assert_int_equal(f->plan.at[1].what, KC_PRUNE_REMOVE);
-	assert_int_equal(number(f, "SELECT count(*) FROM launch_row"), 10);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch_row"), 10);
 }
 
 /* Three runs of a third each; a size of 72 % keeps two of them. */
@@ -149,7 +125,7 @@ static void what_an_interrupted_removal_left_counts_for_no_other_run(void **stat
 	make_plan(f, &(const struct kc_keep){.bytes = used * 72 / 100});
 	assert_int_equal(f->plan.removed, 0);
 	assert_int_equal(kc_prune(f->store, &f->plan), 0);
-	assert_int_equal(number(f, "SELECT count(*) FROM launch_row"), 40000);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch_row"), 40000);
 }
 
 /* A job of 20 days that was killed 5 days ago. */
@@ -159,9 +135,9 @@ static void a_killed_run_has_the_age_of_its_last_launch(void **state)
 	const int64_t day_ns = INT64_C(86400000000000);
 
 	add_runs(f, 2, 10);
-	run_sql(f, "UPDATE process SET ended = 'killed', ended_ns = NULL, started_unix_ns = %lld WHERE id = 1",
-		(long long)(NOW_NS - 25 * day_ns));
-	run_sql(f, "UPDATE launch_row SET launched = %lld WHERE id = (1 << 40) + 9", (long long)(20 * day_ns));
+	do_sql(f->store, "UPDATE process SET ended = 'killed', ended_ns = NULL, started_unix_ns = %lld WHERE id = 1",
+	       (long long)(NOW_NS - 25 * day_ns));
+	do_sql(f->store, "UPDATE launch_row SET launched = %lld WHERE id = (1 << 40) + 9", (long long)(20 * day_ns));
 	make_plan(f, &(const struct kc_keep){.age_ns = 6 * day_ns});
 	assert_int_equal(f->plan.at[1].run, 1);
 	assert_int_equal(f->plan.removed, 0);
@@ -174,8 +150,8 @@ static void times_far_away_are_no_trouble(void **state)
 	struct fixture *f = *state;
 
 	add_runs(f, 4, 1);
-	run_sql(f, "UPDATE process SET started_unix_ns = %lld WHERE id = 1", (long long)INT64_MIN);
-	run_sql(f, "UPDATE process SET started_unix_ns = %lld WHERE id = 2", (long long)INT64_MAX);
+	do_sql(f->store, "UPDATE process SET started_unix_ns = %lld WHERE id = 1", (long long)INT64_MIN);
+	do_sql(f->store, "UPDATE process SET started_unix_ns = %lld WHERE id = 2", (long long)INT64_MAX);
 	make_plan(f, &(const struct kc_keep){.age_ns = INT64_C(100000) * 86400000000000}); /* more than since 1970 */
 	assert_int_equal(f->plan.removed, 1);
 	assert_int_equal(f->plan.at[0].run, 1);
@@ -201,8 +177,8 @@ static int64_t cost_of_removing(int runs)
 	make_plan(f, &(const struct kc_keep){.runs = 1});
 	assert_int_equal(kc_prune(f->store, &f->plan), 0);
 	sqlite3_progress_handler(kc_store_db(f->store), 0, NULL, NULL);
-	assert_int_equal(number(f, "SELECT count(*) FROM launch_row"), 5);
-	assert_int_equal(number(f, "SELECT count(*) FROM message"), 1);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM launch_row"), 5);
+	assert_int_equal(number_of(f->store, "SELECT count(*) FROM message"), 1);
 	end((void **)&f);
 	return steps;
 }
@@ -232,7 +208,7 @@ static void little_more_of_the_disk_is_needed_meanwhile(void **state)
 	struct fixture *f = *state;
 
 	add_runs(f, 600, 5);
-	run_sql(f, "PRAGMA wal_checkpoint(TRUNCATE)");
+	do_sql(f->store, "PRAGMA wal_checkpoint(TRUNCATE)");
 	make_plan(f, &(const struct kc_keep){.runs = 1});
 	assert_int_equal(kc_prune(f->store, &f->plan), 0);
 	assert_in_range(file_bytes(f, "-wal"), 1, 2 << 20);
@@ -245,7 +221,7 @@ static void the_file_shrinks_once_nobody_reads_an_older_state(void **state)
 	sqlite3 *reader;
 
 	add_runs(f, 2, 20000);
-	run_sql(f, "PRAGMA wal_checkpoint(TRUNCATE)");
+	do_sql(f->store, "PRAGMA wal_checkpoint(TRUNCATE)");
 	before = file_bytes(f, "");
 	make_plan(f, &(const struct kc_keep){.runs = 1});
 	assert_int_equal(kc_prune(f->store, &f->plan), 0);
@@ -266,8 +242,8 @@ static void a_full_file_is_not_copied(void **state)
 	int64_t before;
 
 	add_runs(f, 40, 1000);
-	run_sql(f, "DELETE FROM launch_row WHERE id >> 40 = 1"); /* a fortieth: less than a sixteenth */
-	run_sql(f, "PRAGMA wal_checkpoint(TRUNCATE)");
+	do_sql(f->store, "DELETE FROM launch_row WHERE id >> 40 = 1"); /* a fortieth: less than a sixteenth */
+	do_sql(f->store, "PRAGMA wal_checkpoint(TRUNCATE)");
 	before = file_bytes(f, "");
 	assert_int_equal(kc_prune_shrink(f->store, f->path), 0);
 	assert_int_equal(file_bytes(f, ""), before);

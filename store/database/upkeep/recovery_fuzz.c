@@ -72,6 +72,7 @@ static double content(void)
 	    "SELECT (SELECT count(*) FROM launch_row) + (SELECT count(*) FROM transfer) + (SELECT count(*) FROM "
 	    "lambda_row)"
 	    " + (SELECT count(*) FROM stream_call) + (SELECT count(*) FROM work) + (SELECT count(*) FROM past)"
+	    " + (SELECT count(*) FROM gpu_state) + (SELECT count(*) FROM operator) + (SELECT count(*) FROM launched_by)"
 	    " + (SELECT total(launches + measured + matched) FROM rollup)"
 	    " + (SELECT total(count) FROM ledger WHERE item IN ('launches', 'predicted', 'matched', 'transfers'))";
 	struct kc_store *store;

@@ -1,12 +1,11 @@
 /* From the rows of a database to time_use.h. Times are ns after BASE_NS. */
 #include "activity.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <sqlite3.h>
 
 struct fixture {
 	char *directory;
-	char path[256];
 	struct kc_store *store;
 	uint64_t index; /* of the next slot */
 };
@@ -16,8 +15,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	f->directory = make_scratch();
-	snprintf(f->path, sizeof(f->path), "%s/k.db", f->directory);
-	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
+	f->store = open_scratch(f->directory);
 	*state = f;
 	return 0;
 }
@@ -76,7 +74,8 @@ static void kernel(struct fixture *f, uint32_t stream, int64_t launched_ns, int6
 	assert_int_equal(kc_store_slot(f->store, &slot), 0);
 }
 
-static void copy(struct fixture *f, uint32_t stream, int64_t launched_ns, int64_t start_ns, int64_t end_ns)
+static void copy_of(struct fixture *f, uint32_t kind, uint64_t bytes, uint32_t stream, int64_t launched_ns,
+		    int64_t start_ns, int64_t end_ns)
 {
 	struct kc_slot slot = {.kind = KC_KIND_TRANSFER, .index = f->index++};
 
@@ -84,13 +83,14 @@ static void copy(struct fixture *f, uint32_t stream, int64_t launched_ns, int64_
 					     .measured_start_ns = BASE_NS + start_ns,
 					     .measured_end_ns = BASE_NS + end_ns,
 					     .stream = stream,
-					     .kind = KC_COPY_HTOD};
+					     .bytes = bytes,
+					     .kind = kind};
 	assert_int_equal(kc_store_slot(f->store, &slot), 0);
 }
 
-static void change(struct fixture *f, const char *sql)
+static void copy(struct fixture *f, uint32_t stream, int64_t launched_ns, int64_t start_ns, int64_t end_ns)
 {
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store), sql, NULL, NULL, NULL), SQLITE_OK);
+	copy_of(f, KC_COPY_HTOD, 0, stream, launched_ns, start_ns, end_ns);
 }
 
 static struct kc_activity *activity_of(struct fixture *f, const char *runs, int exact)
@@ -238,7 +238,7 @@ static void what_was_not_measured_is_left_out(void **state)
 	unmeasured.launch.unmeasured = KC_RECORD_DROPPED;
 	assert_int_equal(kc_store_slot(f->store, &unmeasured), 0);
 	end(f);
-	change(f, "UPDATE process SET measure = 'kernels'");
+	do_sql(f->store, "UPDATE process SET measure = 'kernels'");
 	a = activity_of(f, "latest", 0);
 	assert_int_equal(a->device_count, 0);
 	assert_int_equal(a->stream_count, 0);
@@ -257,15 +257,15 @@ static void damaged_rows_are_left_out(void **state)
 		kernel(f, 1, 0, 1000 * (i + 1), 1000 * (i + 1) + 100);
 	copy(f, 1, 0, 500, 600);
 	end(f);
-	change(f, "UPDATE launch_row SET measured_span = -1 WHERE measured_wait = 2000;"
-		  "UPDATE launch_row SET measured_span = 9223372036854775807 WHERE measured_wait = 3000;"
-		  "UPDATE launch_row SET measured_wait = -9223372036854775808 WHERE measured_wait = 4000;"
-		  "UPDATE launch_row SET launched = 9223372036854775807 WHERE measured_wait = 5000;"
-		  "UPDATE launch_row SET launched = -9223372036854775807 - 1 WHERE measured_wait = 6000;"
-		  "UPDATE launch_row SET measured_wait = 3000000000000000 WHERE measured_wait = 7000;"
-		  "UPDATE launch_row SET measured_span = 3000000000000000 WHERE measured_wait = 8000;"
-		  "UPDATE launch_row SET stream = -5, shape = 4711 WHERE measured_wait = 9000;"
-		  "UPDATE transfer SET measured_start_ns = 9223372036854775807");
+	do_sql(f->store, "UPDATE launch_row SET measured_span = -1 WHERE measured_wait = 2000;"
+			 "UPDATE launch_row SET measured_span = 9223372036854775807 WHERE measured_wait = 3000;"
+			 "UPDATE launch_row SET measured_wait = -9223372036854775808 WHERE measured_wait = 4000;"
+			 "UPDATE launch_row SET launched = 9223372036854775807 WHERE measured_wait = 5000;"
+			 "UPDATE launch_row SET launched = -9223372036854775807 - 1 WHERE measured_wait = 6000;"
+			 "UPDATE launch_row SET measured_wait = 3000000000000000 WHERE measured_wait = 7000;"
+			 "UPDATE launch_row SET measured_span = 3000000000000000 WHERE measured_wait = 8000;"
+			 "UPDATE launch_row SET stream = -5, shape = 4711 WHERE measured_wait = 9000;"
+			 "UPDATE transfer SET measured_start_ns = 9223372036854775807");
 	a = activity_of(f, "latest", 0);
 	assert_int_equal(a->device_count, 2);
 	assert_int_equal(a->devices[0].device, 0); /* that of the unknown shape */
@@ -284,11 +284,11 @@ static void too_many_launches_are_read_for_an_exact_report_only(void **state)
 	begin_process(f, 42, 0);
 	kernel(f, 1, 100, 1000, 2000);
 	end(f);
-	change(f, "UPDATE ledger SET count = 2000000 WHERE item = 'measured'");
+	do_sql(f->store, "UPDATE ledger SET count = 2000000 WHERE item = 'measured'");
 	a = activity_of(f, "latest", 0);
 	assert_int_equal(a->too_many, 0);
 	kc_activity_free(a);
-	change(f, "UPDATE ledger SET count = 2000001 WHERE item = 'measured'");
+	do_sql(f->store, "UPDATE ledger SET count = 2000001 WHERE item = 'measured'");
 	a = activity_of(f, "latest", 0);
 	assert_int_equal(a->too_many, 1);
 	assert_int_equal(a->device_count, 0);
@@ -299,11 +299,47 @@ static void too_many_launches_are_read_for_an_exact_report_only(void **state)
 	kc_activity_free(a);
 }
 
+static void check_copies(const struct kc_activity *a, size_t i, const char *kind, double count, double bytes, double ns)
+{
+	assert_string_equal(a->copies[i].kind, kind);
+	assert_true(a->copies[i].count == count && a->copies[i].bytes == bytes && a->copies[i].ns == ns);
+	if (ns > 0)
+		assert_float_equal(a->copies[i].bytes_per_s, bytes / ns * 1e9, 1);
+	else
+		assert_true(isnan(a->copies[i].bytes_per_s));
+}
+
+/* Those beside each other, too. A kind that nobody knows is another one, and impossible times are none. */
+static void copies_are_summed_up_by_kind(void **state)
+{
+	struct fixture *f = *state;
+	struct kc_activity *a;
+
+	begin_process(f, 42, 0);
+	kernel(f, 1, 100, 1000, 2000);
+	copy_of(f, KC_COPY_HTOD, 4096, 1, 100, 3000, 3500);
+	copy_of(f, KC_COPY_HTOD, 1000, 2, 100, 3100, 3300);
+	copy_of(f, KC_COPY_DTOH, 90000, 1, 100, 4000, 5000);
+	copy_of(f, KC_MEMSET, 64, 1, 100, 6000, 6000);
+	copy_of(f, KC_COPY_PEER, 7, 1, 100, 7000, 7010);
+	copy_of(f, KC_COPY_DTOD, 50, 1, 100, 9000, 8000);
+	end(f);
+	do_sql(f->store, "UPDATE transfer SET kind = x'ff' WHERE kind = 'peer'");
+	a = activity_of(f, "latest", 0);
+	assert_int_equal(a->copy_count, 4);
+	check_copies(a, 0, "DtoH", 1, 90000, 1000);
+	check_copies(a, 1, "HtoD", 2, 5096, 700);
+	check_copies(a, 2, "other", 1, 7, 10);
+	check_copies(a, 3, "memset", 1, 64, 0);
+	kc_activity_free(a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(rows_become_times),
+	    TEST(copies_are_summed_up_by_kind),
 	    TEST(processes_of_a_run_share_the_gpu),
 	    TEST(imported_processes_are_added_up),
 	    TEST(imported_processes_on_one_clock_share_the_gpu),

@@ -16,8 +16,9 @@ struct kc__group { /* accuracy and hints are made from this */
 	const struct kc__rollup **parts; /* exact reports: the roll-ups that hold the errors */
 	size_t part_count, part_capacity;
 	double overlapped_error_ns;
-	uint64_t unfamiliar;      /* matched, and first seen or of a new size */
-	struct kc__sums repeated; /* repeated and solo */
+	uint64_t unfamiliar;              /* matched, and first seen or of a new size */
+	struct kc__sums repeated;         /* repeated and solo */
+	uint32_t kernel_class, has_class; /* of a kernel */
 };
 
 /* Adds a roll-up with its own sketch, or with counts, the sketch from the table. 0 or -ENOMEM. */
@@ -35,8 +36,14 @@ int kc__scan(struct kc_store *s, const struct kc_selection *selection, struct kc
  * Its ledger and messages stay empty. 0 or -errno. */
 int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report);
 
+/* report_load.c: of struct kc_group, for qsort(): the longest first. */
+int kc__by_time(const void *a, const void *b);
+
 /* report_load.c: the names of streams, and that of the row ?1, "unknown" if there is none; NULL: no memory. */
 char *kc__row_name(sqlite3_stmt *row, int64_t id);
+
+/* kernels_apart.c: kernels of one name have behind it what tells them apart, such as their modules. */
+int kc__kernels_tell_apart(struct kc_store *s, struct kc_groups *kernels);
 
 /* report_tables.c */
 int kc__ledger_load(struct kc_store *s, const struct kc_selection *selection, struct kc_ledger *ledger);

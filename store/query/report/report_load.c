@@ -1,5 +1,6 @@
 #include "store/common/ids/ids.h"
 #include "store/query/names.h"
+#include "kernel_class.h"
 #include "report_internal.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct by_id { /* groups by the id of a kernel, stream, model or case */
+struct by_id { /* groups by the id of a kernel, stream, model, case, process or device */
 	struct kc_ids ids;
 	struct kc__group **at; /* by the number of the id */
 	size_t capacity;
@@ -16,8 +17,11 @@ struct by_id { /* groups by the id of a kernel, stream, model or case */
 
 struct loading {
 	struct kc_report *report;
+	struct kc_store *store;
+	sqlite3_stmt *device_of; /* a stream */
+	sqlite3_stmt *name_of;   /* a kernel */
 	struct kc__group *all, *novelty[3], *overlap[KC_OVERLAPS], *overlapped;
-	struct by_id kernels, streams, models, cases;
+	struct by_id kernels, streams, models, cases, ranks, gpus, classes;
 	uint64_t concurrency[KC_CASES][KC_OVERLAPS];
 };
 
@@ -73,6 +77,40 @@ static int add_predicted(struct loading *l, const struct kc__rollup *rollup, con
 	return rc;
 }
 
+/* The row id of a stream's device; 0: not known. */
+static int64_t device_of(struct loading *l, int64_t stream)
+{
+	int64_t device = 0;
+
+	if (!l->device_of)
+		sqlite3_prepare_v2(l->store->db, "SELECT device FROM stream WHERE id = ?1", -1, &l->device_of, NULL);
+	sqlite3_bind_int64(l->device_of, 1, stream);
+	if (sqlite3_step(l->device_of) == SQLITE_ROW)
+		device = sqlite3_column_int64(l->device_of, 0);
+	sqlite3_reset(l->device_of);
+	return device;
+}
+
+/* A kernel's class is made once, as its name may be long. */
+static int add_to_class(struct loading *l, const struct kc__rollup *rollup, const uint64_t *counts)
+{
+	struct kc__group *kernel = group_of(&l->kernels, rollup->key.kernel);
+	char *name;
+
+	if (!kernel->has_class) {
+		if (!l->name_of)
+			sqlite3_prepare_v2(l->store->db, "SELECT name FROM kernel WHERE id = ?1", -1, &l->name_of,
+					   NULL);
+		name = kc__row_name(l->name_of, rollup->key.kernel);
+		if (!name)
+			return -ENOMEM;
+		kernel->kernel_class = kc_kernel_class_of(name);
+		kernel->has_class = 1;
+		free(name);
+	}
+	return add_to_id(&l->classes, kernel->kernel_class, rollup, counts);
+}
+
 static int add_rollup(struct loading *l, const struct kc__rollup *rollup, const uint64_t *counts)
 {
 	const struct kc__rollup_key *key = &rollup->key;
@@ -88,7 +126,13 @@ static int add_rollup(struct loading *l, const struct kc__rollup *rollup, const 
 	if (rc == 0)
 		rc = add_to_id(&l->kernels, key->kernel, rollup, counts);
 	if (rc == 0)
+		rc = add_to_class(l, rollup, counts);
+	if (rc == 0)
 		rc = add_to_id(&l->streams, key->stream, rollup, counts);
+	if (rc == 0)
+		rc = add_to_id(&l->ranks, key->process, rollup, counts);
+	if (rc == 0)
+		rc = add_to_id(&l->gpus, device_of(l, key->stream), rollup, counts);
 	return rc ? rc : add_predicted(l, rollup, counts);
 }
 
@@ -101,6 +145,7 @@ static int add_row(sqlite3_stmt *row, void *arg)
 	    .key =
 		{
 		    .run = sqlite3_column_int64(row, 0),
+		    .process = sqlite3_column_int64(row, 8),
 		    .kernel = sqlite3_column_int64(row, 1),
 		    .stream = sqlite3_column_int64(row, 2),
 		    .model = (uint32_t)sqlite3_column_int64(row, 3),
@@ -109,7 +154,7 @@ static int add_row(sqlite3_stmt *row, void *arg)
 		    .overlap = (uint32_t)sqlite3_column_int64(row, 6),
 		},
 	};
-	kc__sums_read(&rollup.sums, row, 8);
+	kc__sums_read(&rollup.sums, row, 9);
 	if (kc_sketch_add(counts, sqlite3_column_blob(row, 7), (size_t)sqlite3_column_bytes(row, 7)))
 		return -EBADMSG;
 	return add_rollup(arg, &rollup, counts);
@@ -157,7 +202,7 @@ static void fill_group(struct kc_group *out, const struct kc__group *group, doub
 	out->accuracy = kc__group_accuracy(group);
 }
 
-static int by_time(const void *a, const void *b)
+int kc__by_time(const void *a, const void *b)
 {
 	const struct kc_group *x = a, *y = b;
 
@@ -186,11 +231,12 @@ static int fill_groups(struct kc_groups *out, const struct by_id *groups, double
 		}
 		group->id = id->id;
 		fill_group(group, from, all_measured_ns);
+		group->kernel_class = from->kernel_class;
 		if (with_hints)
 			group->hints = kc__group_hints(from, &group->accuracy);
 	}
 	if (list.count)
-		qsort(list.at, list.count, sizeof(struct kc_group), by_time);
+		qsort(list.at, list.count, sizeof(struct kc_group), kc__by_time);
 	out->at = list.at;
 	out->count = list.count;
 	return 0;
@@ -201,6 +247,7 @@ static int fill_report(struct loading *l)
 	struct kc_report *r = l->report;
 	int rc;
 
+	r->work_ns = NAN;
 	r->measured_ns = l->all ? l->all->sums.measured_ns : 0;
 	r->all = accuracy_of(l->all);
 	for (int i = 0; i < 3; i++)
@@ -218,6 +265,12 @@ static int fill_report(struct loading *l)
 		rc = fill_groups(&r->models, &l->models, r->measured_ns, 0);
 	if (rc == 0)
 		rc = fill_groups(&r->cases, &l->cases, r->measured_ns, 0);
+	if (rc == 0)
+		rc = fill_groups(&r->ranks, &l->ranks, r->measured_ns, 0);
+	if (rc == 0)
+		rc = fill_groups(&r->gpus, &l->gpus, r->measured_ns, 0);
+	if (rc == 0)
+		rc = fill_groups(&r->classes, &l->classes, r->measured_ns, 0);
 	return rc;
 }
 
@@ -248,6 +301,11 @@ static void clear_loading(struct loading *l)
 	clear_ids(&l->streams);
 	clear_ids(&l->models);
 	clear_ids(&l->cases);
+	clear_ids(&l->ranks);
+	clear_ids(&l->gpus);
+	clear_ids(&l->classes);
+	sqlite3_finalize(l->device_of);
+	sqlite3_finalize(l->name_of);
 }
 
 static int load_exact(struct kc_store *s, struct loading *l, struct kc_filter *filter, struct kc__rollups *rollups)
@@ -261,18 +319,18 @@ static int load_exact(struct kc_store *s, struct loading *l, struct kc_filter *f
 
 static int load_groups(struct kc_store *s, struct kc_filter *filter, struct kc_report *report)
 {
-	struct loading l = {.report = report};
+	struct loading l = {.report = report, .store = s};
 	struct kc__rollups rollups = {0};
 	int rc;
 
 	if (report->exact)
 		rc = load_exact(s, &l, filter, &rollups);
 	else
-		rc = kc__select(
-		    s, &report->selection,
-		    "SELECT run, kernel, stream, model, concurrency_case, novelty, overlap, sketch" KC__COUNT_SUMS(
-			COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE run BETWEEN ?1 AND ?2",
-		    add_row, &l);
+		rc = kc__select(s, &report->selection,
+				"SELECT run, kernel, stream, model, concurrency_case, novelty, overlap, sketch, "
+				"process" KC__COUNT_SUMS(COLUMN)
+				    KC__REAL_SUMS(COLUMN) " FROM rollup WHERE run BETWEEN ?1 AND ?2",
+				add_row, &l);
 	if (rc == 0)
 		rc = fill_report(&l);
 	clear_loading(&l);
@@ -293,7 +351,7 @@ static int name_groups(struct kc_store *s, struct kc_report *report);
 
 int kc__report_of(struct kc_store *s, const struct kc__rollups *rollups, struct kc_report *report)
 {
-	struct loading l = {.report = report};
+	struct loading l = {.report = report, .store = s};
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < rollups->count; i++) {
@@ -348,13 +406,6 @@ static int name_constants(struct kc_groups *groups, const char *(*name)(uint32_t
 	return 0;
 }
 
-static const char *case_name(uint32_t concurrency_case)
-{
-	static const char *const names[KC_CASES] = {"alone", "A", "B", "C"};
-
-	return concurrency_case < KC_CASES ? names[concurrency_case] : "unknown";
-}
-
 /* For kernels that were launched at new sizes, or perhaps with other arguments: at random, or growing ones, so that
  * what was measured always lags behind. Where the code was read, both are known and predicted. */
 enum { OF_UNKNOWN_WORK = KC_HINT_NEW_SIZES | KC_HINT_VARYING | KC_HINT_LOW | KC_HINT_HIGH };
@@ -375,18 +426,41 @@ static int hint_at_code(struct kc_store *s, struct kc_groups *kernels)
 	return rc;
 }
 
+static int name_gpus(struct kc_store *s, const struct kc_selection *selection, struct kc_groups *gpus)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < gpus->count; i++) {
+		char name[KC_GPU_NAME_BYTES];
+
+		rc = kc_gpu_name(s, selection, gpus->at[i].id, name);
+		gpus->at[i].name = strdup(*name ? name : "unknown");
+		if (rc == 0 && !gpus->at[i].name)
+			rc = -ENOMEM;
+	}
+	return rc;
+}
+
 static int name_groups(struct kc_store *s, struct kc_report *report)
 {
 	enum kc_stream_naming naming = report->process_count > 1 ? KC_STREAM_OF_RUN : KC_STREAM_OF_PROCESS;
 	int rc = name_rows(s, &report->kernels, "SELECT name FROM kernel WHERE id = ?1");
 
 	if (rc == 0)
+		rc = kc__kernels_tell_apart(s, &report->kernels);
+	if (rc == 0)
 		rc = hint_at_code(s, &report->kernels);
 	if (rc == 0)
 		rc = name_rows(s, &report->streams, kc__stream_name_sql(naming));
 	if (rc == 0)
+		rc = name_rows(s, &report->ranks, "SELECT " KC__PROCESS_NAME " FROM process p WHERE p.id = ?1");
+	if (rc == 0)
+		rc = name_gpus(s, &report->selection, &report->gpus);
+	if (rc == 0)
 		rc = name_constants(&report->models, kc_model_name);
-	return rc ? rc : name_constants(&report->cases, case_name);
+	if (rc == 0)
+		rc = name_constants(&report->classes, kc_kernel_class_name);
+	return rc ? rc : name_constants(&report->cases, kc_case_name);
 }
 
 static int load(struct kc_store *s, struct kc_filter *filter, struct kc_report *report)
@@ -442,6 +516,19 @@ int kc_query_report_matching(struct kc_store *s, const struct kc_selection *sele
 	return report_of(s, selection, 1, filter, out);
 }
 
+void kc_process_row_clear(struct kc_process_row *row)
+{
+	free(row->name);
+	free(row->command_line);
+	free(row->host);
+	free(row->container);
+	free(row->visible_devices);
+	free(row->job);
+	free(row->gpus);
+	free(row->ended);
+	free(row->measure);
+}
+
 static void free_groups(struct kc_groups *groups)
 {
 	for (size_t i = 0; i < groups->count; i++)
@@ -457,11 +544,11 @@ void kc_report_free(struct kc_report *report)
 	free_groups(&report->models);
 	free_groups(&report->streams);
 	free_groups(&report->cases);
-	for (size_t i = 0; i < report->process_count; i++) {
-		free(report->processes[i].command_line);
-		free(report->processes[i].ended);
-		free(report->processes[i].measure);
-	}
+	free_groups(&report->ranks);
+	free_groups(&report->gpus);
+	free_groups(&report->classes);
+	for (size_t i = 0; i < report->process_count; i++)
+		kc_process_row_clear(report->processes + i);
 	for (size_t i = 0; i < report->message_count; i++) {
 		free(report->messages[i].code);
 		free(report->messages[i].text);

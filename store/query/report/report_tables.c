@@ -1,4 +1,5 @@
 #include "report_internal.h"
+#include "store/query/names.h"
 
 #include <errno.h>
 #include <math.h>
@@ -197,7 +198,19 @@ static int add_process(sqlite3_stmt *row, void *arg)
 	p->command_line = kc__column_text(row, 7);
 	p->ended = kc__column_text(row, 8);
 	p->measure = kc__column_text(row, 9);
-	return p->command_line && p->ended && p->measure ? 0 : -ENOMEM;
+	p->name = kc__column_text(row, 10);
+	p->host = kc__column_text(row, 11);
+	p->container = kc__column_text(row, 12);
+	p->visible_devices = kc__column_text(row, 13);
+	p->job = kc__column_text(row, 14);
+	p->rank = sqlite3_column_int64(row, 15);
+	p->local_rank = sqlite3_column_int64(row, 16);
+	p->world_size = sqlite3_column_int64(row, 17);
+	p->gpus = kc__column_text(row, 18);
+	return p->command_line && p->ended && p->measure && p->name && p->host && p->container && p->visible_devices &&
+		       p->job && p->gpus
+		   ? 0
+		   : -ENOMEM;
 }
 
 int kc__processes_load(struct kc_store *s, struct kc_report *report)
@@ -206,8 +219,10 @@ int kc__processes_load(struct kc_store *s, struct kc_report *report)
 	int rc = kc__select(s, &report->selection,
 			    "SELECT id, run, pid, started_unix_ns, coalesce(ended_ns - started_ns, 0), simulated,"
 			    " coalesce((SELECT count FROM ledger WHERE process = p.id AND item = 'launches'"
-			    " AND reason = ''), 0), command_line, ended, measure FROM process p"
-			    " WHERE run BETWEEN ?1 AND ?2 ORDER BY id",
+			    " AND reason = ''), 0), command_line, ended, measure, " KC__PROCESS_NAME ", host,"
+			    " container, visible_devices, job, coalesce(rank, -1), coalesce(local_rank, -1),"
+			    " coalesce(world_size, -1), " KC__GPU_NUMBERS " FROM process p"
+			    " WHERE run BETWEEN ?1 AND ?2 ORDER BY run, rank IS NULL, rank, id",
 			    add_process, &list);
 
 	report->processes = list.at;
@@ -292,4 +307,12 @@ int kc__messages_load(struct kc_store *s, struct kc_report *report)
 	report->messages = list.at;
 	report->message_count = list.count;
 	return rc;
+}
+
+const struct kc_device_row *kc_report_device(const struct kc_report *report, int64_t id)
+{
+	for (size_t i = 0; i < report->device_count; i++)
+		if (report->devices[i].id == id)
+			return report->devices + i;
+	return NULL;
 }

@@ -14,7 +14,8 @@
  */
 #include "store/query/kernel_names.h"
 #include "store/query/query.h"
-#include "store/database/test_rows.h"
+#include "store/query/report/kernel_class.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,7 +25,6 @@
 
 struct fixture {
 	char *directory;
-	char path[256];
 	struct kc_store *store;
 	struct kc_journal_header header;
 };
@@ -70,13 +70,12 @@ static int set_up(void **state)
 	int64_t process;
 
 	f->directory = make_scratch();
-	snprintf(f->path, sizeof(f->path), "%s/k.db", f->directory);
+	f->store = open_scratch(f->directory);
 	f->header = make_header(42, "run-a");
 	atomic_store(&f->header.counters[KC_COUNT_CALLS], 10);
 	atomic_store(&f->header.counters[KC_COUNT_CUPTI_RECORDS], 8);
 	atomic_store(&f->header.counters[KC_COUNT_CUPTI_MATCHED], 6);
 	atomic_store(&f->header.counters[KC_COUNT_CUPTI_UNMATCHED], 2);
-	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
 	assert_int_equal(kc_store_process(f->store, &f->header, &process), 0);
 	assert_int_equal(kc_store_begin(f->store), 0);
 	put_rows(f->store);
@@ -191,6 +190,19 @@ static void check_groups(const struct kc_report *r)
 
 /* Launch 3 beside solo medians of 100 ns: 1, predicted 1.5; launch 5 beside
  * 400 ns: 2, predicted 2.4. Equation 5.1 says 1 of both: off by 0 and 1/2. */
+/* "vectorAdd" and "saxpy" are both elementwise. */
+static void check_classes(const struct kc_report *r)
+{
+	assert_int_equal(r->classes.count, 1);
+	assert_int_equal(r->classes.at[0].id, KC_CLASS_ELEMENTWISE);
+	assert_string_equal(r->classes.at[0].name, "elementwise");
+	assert_int_equal(r->classes.at[0].launches, 10);
+	assert_int_equal(r->classes.at[0].measured, 6);
+	near(r->classes.at[0].time_share, 1, 1e-9);
+	near(r->classes.at[0].mean_measured_ns, 2000.0 / 6, 1e-9); /* 100 + 100 + 100 + 400 + 800 + 500 */
+	assert_int_equal(r->kernels.at[0].kernel_class, KC_CLASS_ELEMENTWISE);
+}
+
 static void check_slowdown(const struct kc_slowdown_error *s)
 {
 	assert_int_equal(s->n, 2);
@@ -209,6 +221,7 @@ static void check(const struct kc_report *r, double tolerance)
 	check_accuracy(r, tolerance);
 	check_kernels(r);
 	check_groups(r);
+	check_classes(r);
 	check_slowdown(&r->slowdown);
 	assert_int_equal(r->device_count, 1);
 	assert_string_equal(r->devices[0].device.name, "Test device");

@@ -16,12 +16,16 @@
 
 static struct kc_interval kernel(int64_t start_ns, int64_t end_ns, int64_t launched_ns, uint32_t stream)
 {
-	return (struct kc_interval){start_ns, end_ns, launched_ns, stream, 1, 0};
+	return (struct kc_interval){
+	    .start_ns = start_ns, .end_ns = end_ns, .launched_ns = launched_ns, .stream = stream, .device = 1};
 }
 
 static struct kc_interval copy(int64_t start_ns, int64_t end_ns, int64_t launched_ns, uint32_t stream)
 {
-	return (struct kc_interval){start_ns, end_ns, launched_ns, stream, 1, 1};
+	struct kc_interval out = kernel(start_ns, end_ns, launched_ns, stream);
+
+	out.is_copy = 1;
+	return out;
 }
 
 static void check(const struct kc_time_use *got, const struct kc_time_use *wanted)

@@ -2,7 +2,7 @@
  * every tenth launch, from the fourth on, is of kernel "saxpy", all others of "reduce". Times are ns from the run's
  * start. */
 #include "sample.h"
-#include "store/database/test_rows.h"
+#include "store/database/testing/test_rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,6 @@
 
 struct fixture {
 	char *directory;
-	char path[256];
 	struct kc_store *store;
 	struct kc_selection selection;
 	struct kc_sample sample;
@@ -56,9 +55,8 @@ static int set_up_empty(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	f->directory = make_scratch();
-	snprintf(f->path, sizeof(f->path), "%s/k.db", f->directory);
+	f->store = open_scratch(f->directory);
 	f->selection = (struct kc_selection){1, 1};
-	assert_int_equal(kc_store_open(f->path, KC_STORE_WRITE, &f->store, NULL, 0), 0);
 	*state = f;
 	return 0;
 }
@@ -144,10 +142,7 @@ static void a_number_far_away(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sqlite3_exec(kc_store_db(f->store),
-				      "UPDATE launch_row SET id = (1 << 40) + (1 << 39) WHERE id = (1 << 40) + 299",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	do_sql(f->store, "UPDATE launch_row SET id = (1 << 40) + (1 << 39) WHERE id = (1 << 40) + 299");
 	draw(f, 1000, NULL);
 	assert_true(f->sample.launches.count >= 2 && f->sample.launches.count <= 150);
 	draw(f, 0, NULL);

@@ -10,13 +10,10 @@
 
 #define NOTED 0.1       /* share of a contributor from which on a reason is told beside the first */
 #define WAITED_MOST 1.2 /* of what a process became slower, the others wait no more */
-#define NAME 80u        /* columns of a kernel's name in a note */
+#define NAME_WIDTH 80u  /* columns of a kernel's or process's name in a note */
 
 #define AT(member) offsetof(struct kc_diff_contributor, member)
-#define FIELD(key, head, unit, member)                                                                                 \
-	{                                                                                                              \
-		key, head, KC_FIELD_##unit, AT(member)                                                                 \
-	}
+#define FIELD(key, head, unit, member) KC_FIELD_OF(struct kc_diff_contributor, key, head, unit, member)
 
 static const struct kc_field fields[] = {
     FIELD("difference_ns", "difference", SIGNED_NS, ns),
@@ -39,8 +36,7 @@ static const struct kc_field fields[] = {
     FIELD("rest_ns", NULL, NS, rest_ns),
 };
 
-const struct kc_fields kc_diff_contributor_fields = {fields, sizeof(fields) / sizeof(*fields),
-						     sizeof(struct kc_diff_contributor)};
+const struct kc_fields kc_diff_contributor_fields = KC_FIELDS(fields, struct kc_diff_contributor);
 
 /* Why a kernel takes more time, or less, as JSON has it and in words. */
 enum reason { DURATION, COUNT, SIZES, POSITIONS, OVERLAP, REST, REASONS };
@@ -194,7 +190,7 @@ static void note_reasons(struct kc_diff_contributor *c)
 
 static void describe(struct kc_diff_contributor *c)
 {
-	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], name[4 * NAME + 4];
+	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], name[4 * NAME_WIDTH + 4];
 
 	kc_format_count((uint64_t)llround(c->launches[KC_OLD]), old);
 	kc_format_count((uint64_t)llround(c->launches[KC_NEW]), new);
@@ -203,18 +199,15 @@ static void describe(struct kc_diff_contributor *c)
 	note_reasons(c);
 	if (c->replaced)
 		snprintf(c->texts[1], sizeof(c->texts[1]), "in place of %s",
-			 kc_shorten_middle(c->replaced, NAME, name, sizeof(name)));
+			 kc_shorten_middle(c->replaced, NAME_WIDTH, name, sizeof(name)));
 	else if (c->is_wait)
-		snprintf(c->texts[1], sizeof(c->texts[1]), "of others, for %s", c->process);
+		snprintf(c->texts[1], sizeof(c->texts[1]), "of others, for %s",
+			 kc_shorten_middle(c->process, NAME_WIDTH, name, sizeof(name)));
 	else if (c->change)
 		snprintf(c->texts[1], sizeof(c->texts[1]), "%s for each launch, and not on the others",
-			 kc_format_signed_percent(c->change, old));
+			 kc_format_signed_percent(100 * c->change, old));
 	if (c->replaced || c->is_wait || c->change)
 		c->note = c->texts[1];
-	if (c->change) {
-		snprintf(c->texts[2], sizeof(c->texts[2]), "%zu kernels on %s", c->kernels, c->process);
-		c->name = c->texts[2];
-	}
 }
 
 /* --- kernel by kernel */
@@ -245,17 +238,22 @@ static void put(struct building *b, const struct kc_diff_contributor *c)
 /* The process that changed as a whole, or the one of the kernel, that lost most. */
 static void find_latest(struct building *b)
 {
-	double most = 0;
+	double most = 0, lost = 0;
 
 	for (uint32_t p = 1; p <= b->names->processes.count; p++)
 		if (b->processes[p].is_changed && b->processes[p].ns > most) {
 			most = b->processes[p].ns;
 			b->latest = p;
 		}
-	for (size_t i = 0; !most && i < b->diff->count; i++)
-		if (b->diff->kernels[i].what == KC_DIFF_SLOWER && b->diff->kernels[i].process &&
-		    !b->diff->kernels[i].is_collective)
-			most = b->processes[b->latest = b->diff->kernels[i].process].ns;
+	for (size_t i = 0; !most && i < b->diff->count; i++) {
+		const struct kc_diff_kernel *kernel = b->diff->kernels + i;
+
+		if (kernel->what == KC_DIFF_SLOWER && kernel->process && !kernel->is_collective &&
+		    kernel->lost_ns > lost) {
+			lost = kernel->lost_ns;
+			b->latest = kernel->process;
+		}
+	}
 	for (uint32_t p = 0; b->latest && p <= b->names->processes.count; p++)
 		b->may_wait[p] = WAITED_MOST * (b->processes[b->latest].ns - b->processes[p].ns);
 }
@@ -283,7 +281,7 @@ static void put_kernel(struct building *b, const struct kc_diff_kernel *kernel)
 		const struct kc_diff_kernel *of = b->diff->parts + i;
 		struct kc_diff_contributor *place;
 
-		if (of->whole != kernel->whole || (kernel->process && of->process != kernel->process))
+		if (of->whole != kernel->whole || (kernel->kernel != kernel->whole && of->process != kernel->process))
 			continue;
 		make(b->names, b->limits, of, &part);
 		place = place_of(b, of, &waits);
@@ -306,19 +304,28 @@ static void put_kernel(struct building *b, const struct kc_diff_kernel *kernel)
 	}
 }
 
-static void put_processes(struct building *b)
+static int put_processes(struct building *b)
 {
 	for (uint32_t p = 1; p <= b->names->processes.count; p++) {
 		struct kc_diff_contributor *row = b->rows + p;
+		char **name;
 
 		if (!row->kernels)
 			continue;
-		row->name = row->process = ((char *const *)b->names->processes.at)[p - 1];
+		row->process = ((char *const *)b->names->processes.at)[p - 1];
+		name = kc__list_add(&b->out->names, sizeof(*name));
+		if (!name || asprintf(name, "%zu kernels on %s", row->kernels, row->process) < 0) {
+			if (name)
+				*name = NULL;
+			return -ENOMEM;
+		}
+		row->name = *name;
 		row->change = expm1(b->processes[p].log_change);
 		row->why = row->ns < 0 ? "faster_process" : "slower_process";
 		row->words = row->ns < 0 ? "all faster" : "all slower";
 		b->out->at[b->out->count++] = *row;
 	}
+	return 0;
 }
 
 /* What others waited for goes with the first line of what they waited for. */
@@ -345,9 +352,10 @@ static void join_waits(struct building *b)
 		}
 }
 
-static void build(struct building *b)
+static int build(struct building *b)
 {
 	const struct kc_diff *diff = b->diff;
+	int rc;
 
 	find_latest(b);
 	for (size_t i = 0; i < diff->count; i++) {
@@ -368,17 +376,21 @@ static void build(struct building *b)
 			take_place(b->names, gone, &c);
 		put(b, &c);
 	}
-	put_processes(b);
+	rc = put_processes(b);
+	if (rc < 0)
+		return rc;
 	join_waits(b);
 	qsort(b->out->at, b->out->count, sizeof(*b->out->at), by_part);
 	for (size_t i = 0; i < b->out->count; i++)
 		describe(b->out->at + i);
+	return 0;
 }
 
 int kc_diff_contributors(const struct kc_measured_names *names, const struct kc_diff *diff,
 			 const struct kc_diff_limits *limits, struct kc_diff_contributors *out)
 {
 	size_t processes = names->processes.count + 1;
+	int rc = -ENOMEM;
 	struct building b = {
 	    .names = names,
 	    .diff = diff,
@@ -392,17 +404,17 @@ int kc_diff_contributors(const struct kc_measured_names *names, const struct kc_
 	/* A kernel has two lines at most; two more are made where they are cut. */
 	*out = (struct kc_diff_contributors){.at = calloc(2 * diff->count + processes + 2, sizeof(*out->at))};
 	if (b.processes && b.may_wait && b.rows && out->at)
-		build(&b);
+		rc = build(&b);
 	free(b.rows);
 	free(b.may_wait);
 	free(b.processes);
-	return b.processes && b.may_wait && b.rows && out->at ? 0 : -ENOMEM;
+	return rc;
 }
 
 /* Adds the kernels from `first` on up in one row at its place. */
 static void join(struct kc_diff_contributors *contributors, size_t first)
 {
-	struct kc_diff_contributor *row = contributors->at + first, sum = {.name = "--top N shows them"};
+	struct kc_diff_contributor *row = contributors->at + first, sum = {.note = "--top N shows them"};
 	size_t n = contributors->count - first;
 
 	for (size_t i = first; i < contributors->count; i++) {
@@ -426,7 +438,7 @@ void kc_diff_contributors_cut(struct kc_diff_contributors *contributors, size_t 
 		return;
 	last = contributors->at + contributors->count++;
 	*last = contributors->rest;
-	last->name = "below the limits, or by chance";
+	last->note = "below the limits, or by chance";
 	snprintf(last->texts[0], sizeof(last->texts[0]), "%zu other%s", contributors->others,
 		 contributors->others == 1 ? "" : "s");
 	last->words = last->texts[0];
@@ -434,6 +446,9 @@ void kc_diff_contributors_cut(struct kc_diff_contributors *contributors, size_t 
 
 void kc_diff_contributors_free(struct kc_diff_contributors *contributors)
 {
+	for (size_t i = 0; i < contributors->names.count; i++)
+		free(((char *const *)contributors->names.at)[i]);
+	free(contributors->names.at);
 	free(contributors->at);
 	*contributors = (struct kc_diff_contributors){0};
 }

@@ -16,8 +16,8 @@
 /* What a kernel makes of the difference, and, where both sides have it, what of that each reason makes, which add up to
  * it. Times in ns, NEW less OLD. */
 struct kc_diff_contributor {
-	const char *name;
-	const char *why; /* the reason that makes most of it, as JSON has it */
+	const char *name; /* NULL: of a row that adds up others, which its note names */
+	const char *why;  /* the reason that makes most of it, as JSON has it */
 	double ns;
 	double launches[KC_SIDES], total_ns[KC_SIDES];
 	const char *replaced; /* the gone kernel in whose place it came, of which OLD's figures are; NULL: none */
@@ -33,12 +33,13 @@ struct kc_diff_contributor {
 	double weight; /* by which it is listed: |ns|, and what others waited for it */
 	int is_wait;
 	const char *words, *shown_launches, *note;
-	char texts[3][512]; /* of the last two and the name */
+	char texts[2][512]; /* of the last two */
 };
 
 struct kc_diff_contributors {
-	struct kc_diff_contributor *at; /* by |ns|, most first */
+	struct kc_diff_contributor *at; /* by weight, most first */
 	size_t count;
+	struct kc__list names;           /* char *: those that are made here */
 	size_t others;                   /* kernels that are none of them: within the limits, or small and by chance */
 	struct kc_diff_contributor rest; /* of these, ns and total_ns alone */
 };

@@ -176,6 +176,8 @@ static void rows_that_are_cut_are_one_row(void **state)
 	assert_int_equal(c.count, 3);
 	check(&c, 0, "a", "more_launches", 800000, 1);
 	assert_string_equal(c.at[1].words, "2 more");
+	assert_null(c.at[1].name);
+	assert_null(c.at[2].name);
 	assert_true(near(c.at[1].ns, 400000 + 40 * 20000, 1));
 	assert_string_equal(c.at[2].words, "1 other");
 	done(&m, &d, &c);
@@ -243,6 +245,84 @@ static void a_slow_rank_is_one_and_those_who_wait_follow(void **state)
 	done(&m, &d, &c);
 }
 
+/* Beside the slow rank, 40 launches of each kernel by processes without names, as before: no part of the rank. */
+static void launches_of_no_rank_are_none_of_a_slow_one(void **state)
+{
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	rounds_of_ranks(&m, 0, (const double[]){1, 1, 1, 1});
+	rounds_of_ranks(&m, 1, (const double[]){1, 1, 1.25, 1});
+	for (int run = 0; run < 2; run++)
+		launch_times(&m, run, 40, "abc");
+	contribute(&m, &d, &c);
+	assert_int_equal(kernel_named(&m, &d, "a on other processes")->process, 0);
+	assert_int_equal(c.count, 2);
+	check(&c, 0, "3 kernels on rank 2", "slower_process", ROUNDS * 30000, 40000);
+	check(&c, 1, "ncclAllReduce", "waiting", 3 * ROUNDS * 30000, 60000);
+	done(&m, &d, &c);
+}
+
+/* Of a rank whose name is 1,200 bytes long, the line's name has all. */
+static void long_names_of_processes_are_whole(void **state)
+{
+	static char long_name[1201], wanted[1300];
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+	char **name;
+
+	(void)state;
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	snprintf(wanted, sizeof(wanted), "3 kernels on %s", long_name);
+	rounds_of_ranks(&m, 0, (const double[]){1, 1, 1, 1});
+	rounds_of_ranks(&m, 1, (const double[]){1, 1, 1.25, 1});
+	name = (char **)m.names.processes.at + 2;
+	free(*name);
+	*name = strdup(long_name);
+	contribute(&m, &d, &c);
+	check(&c, 0, wanted, "slower_process", ROUNDS * 30000, 40000);
+	assert_string_equal(c.at[1].process, long_name);
+	done(&m, &d, &c);
+}
+
+/* "c" lost 40 times 12 us on rank 1, "a", which is launched more often, 80 times 4 us on rank 2: the others wait for
+ * rank 1, 12 us a round, and rank 2 waits 4 us, whatever the order of the kernels. */
+static void what_lost_most_is_waited_for_in_any_order(void **state)
+{
+	static const double of_a[RANKS] = {20000, 20000, 24000, 20000}, of_c[RANKS] = {60000, 72000, 60000, 60000};
+	struct made m = {0};
+	struct kc_diff d;
+	struct kc_diff_contributors c;
+
+	(void)state;
+	for (int run = 0; run < 2; run++)
+		for (uint32_t r = 0; r < RANKS; r++)
+			for (int i = 0; i < ROUNDS; i++) {
+				double a = of_a[run ? r : 0], last = of_c[run ? r : 0];
+
+				launch_on(&m, run, r, "a", a);
+				launch_on(&m, run, r, "a", a);
+				launch_on(&m, run, r, "c", last);
+				launch_on(&m, run, r, "ncclAllReduce", 10000 + (run ? 112000 - 2 * a - last : 0));
+			}
+	for (enum kc_sort by = KC_SORT_TIME; by <= KC_SORT_LOST; by++) {
+		compare(&m, 1, &d);
+		kc_diff_sort(&d, by);
+		assert_int_equal(kc_diff_contributors(&m.names, &d, &limits, &c), 0);
+		assert_int_equal(c.count, 3);
+		check(&c, 0, "c on rank 1", "slower", ROUNDS * 12000, 40000);
+		check(&c, 1, "ncclAllReduce", "waiting", ROUNDS * (12000 + 4000 + 12000), 60000);
+		assert_string_equal(c.at[1].process, "rank 1");
+		check(&c, 2, "a on rank 2", "slower", ROUNDS * 8000, 30000);
+		kc_diff_contributors_free(&c);
+		kc_diff_free(&d);
+	}
+	made_free(&m);
+}
+
 /* All ranks became slower: kernels did, no rank. */
 static void ranks_that_change_alike_are_none(void **state)
 {
@@ -287,6 +367,9 @@ int main(void)
 	    cmocka_unit_test(rows_that_are_cut_are_one_row),
 	    cmocka_unit_test(slower_only_when_overlapped),
 	    cmocka_unit_test(a_slow_rank_is_one_and_those_who_wait_follow),
+	    cmocka_unit_test(launches_of_no_rank_are_none_of_a_slow_one),
+	    cmocka_unit_test(long_names_of_processes_are_whole),
+	    cmocka_unit_test(what_lost_most_is_waited_for_in_any_order),
 	    cmocka_unit_test(ranks_that_change_alike_are_none),
 	    cmocka_unit_test(a_rank_that_stays_slow_is_none),
 	};

@@ -28,6 +28,16 @@ struct kc_diff_view {
 	int markdown; /* kc_diff_text(): in place of text for a terminal */
 };
 
+/* Kernels of which a change of KC_DIFF_TELLS would be found, and what they take of NEW's time, as a share. */
+struct kc_diff_tells {
+	size_t kernels;
+	double share;
+};
+#define KC_DIFF_TELLS 0.1
+struct kc_diff_tells kc_diff_tells(const struct kc_diff *diff);
+/* NEW less OLD in percent of OLD, as all outputs have it. */
+double kc_diff_percent(const struct kc_diff *diff);
+
 /* "slower", "faster", "same", "too_few", "new", "gone" */
 const char *kc_diff_what_name(enum kc_diff_what what);
 

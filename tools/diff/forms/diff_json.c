@@ -1,4 +1,4 @@
-#include "diff_forms.h"
+#include "changes.h"
 #include "contributors.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
@@ -42,62 +42,29 @@ static json_t *dimensions(const uint32_t *at)
 	return out;
 }
 
-static json_t *name_of(const struct kc_diff_view *view, uint32_t kernel)
-{
-	return kernel == KC_DIFF_NOWHERE ? json_null() : kc_json_text(kc_measured_kernel(view->names, kernel)->name);
-}
-
-/* ns: NAN where it is not known. */
-static void set_change(json_t *out, double old_ns, double new_ns, double error)
-{
-	set(out, "old_ns", kc_json_real(old_ns));
-	set(out, "new_ns", kc_json_real(new_ns));
-	set(out, "change", kc_json_percent(new_ns / old_ns - 1));
-	set(out, "error", kc_json_percent(error));
-}
-
 static json_t *shape_json(const struct kc_diff_view *view, const struct kc_diff_shape *shape)
 {
 	const struct kc_measured_shape *of = kc_measured_shape(view->names, shape->shape);
+	const double *ns = shape->estimate.ns;
 	json_t *out = json_object();
 
 	set(out, "grid", dimensions(of->grid));
 	set(out, "block", dimensions(of->block));
 	set(out, "dynamic_shared_bytes", json_integer(of->dynamic_shared_bytes));
 	set(out, "what", json_string(kc_diff_what_name(shape->what)));
-	set_change(out, shape->estimate.ns[KC_OLD], shape->estimate.ns[KC_NEW], shape->estimate.error);
+	set(out, "old_ns", kc_json_real(ns[KC_OLD]));
+	set(out, "new_ns", kc_json_real(ns[KC_NEW]));
+	set(out, "change", kc_json_percent(ns[KC_NEW] / ns[KC_OLD] - 1));
+	set(out, "error", kc_json_percent(shape->estimate.error));
 	set(out, "p", kc_json_real(shape->p));
 	return out;
 }
 
-static double change_of(const struct kc_diff_kernel *kernel, enum kc_diff_company company)
-{
-	return kernel->company[company].launches > 0 ? expm1(kernel->company[company].log_change) : NAN;
-}
-
 static json_t *kernel_json(const struct kc_diff_view *view, const struct kc_diff_kernel *kernel)
 {
-	int compared = kernel->estimate.enough;
-	json_t *out = json_object(), *shapes = json_array();
+	const struct kc_diff_change_row row = kc_diff_change_row(view, kernel);
+	json_t *out = kc_fields_json(&kc_diff_change_fields, &row), *shapes = json_array();
 
-	set(out, "name", name_of(view, kernel->kernel));
-	set(out, "what", json_string(kc_diff_what_name(kernel->what)));
-	set_change(out, compared ? kernel->shown_ns[KC_OLD] : NAN, compared ? kernel->shown_ns[KC_NEW] : NAN,
-		   compared ? kernel->estimate.error : NAN);
-	set(out, "lost_ns", kc_json_real(compared ? kernel->lost_ns : NAN));
-	set(out, "p", kc_json_real(compared ? kernel->p : NAN));
-	set(out, "q", kc_json_real(compared ? kernel->q : NAN));
-	set(out, "detectable", kc_json_percent(kernel->detectable));
-	set(out, "launches", kc_json_real(kernel->shown_launches));
-	set(out, "old_launches", kc_json_real(kernel->launches[KC_OLD]));
-	set(out, "new_launches", kc_json_real(kernel->launches[KC_NEW]));
-	set(out, "old_total_ns", kc_json_real(kernel->total_ns[KC_OLD]));
-	set(out, "new_total_ns", kc_json_real(kernel->total_ns[KC_NEW]));
-	set(out, "more_launches_ns", kc_json_real(kernel->mix_ns));
-	set(out, "overlap_ns", kc_json_real(kernel->company_ns));
-	set(out, "alone_change", kc_json_percent(change_of(kernel, KC_COMPANY_NONE)));
-	set(out, "overlapped_change", kc_json_percent(change_of(kernel, KC_COMPANY_SOME)));
-	set(out, "replaced", name_of(view, kernel->replaced));
 	for (uint32_t i = 0; i < kernel->shapes; i++)
 		json_array_append_new(shapes, shape_json(view, view->diff->shapes + kernel->first_shape + i));
 	set(out, "shapes", shapes);
@@ -124,7 +91,9 @@ static int set_contributors(const struct kc_diff_view *view, json_t *out)
 		json_array_append_new(list, kc_fields_json(&kc_diff_contributor_fields, made.at + i));
 	set(out, "contributors", list);
 	set(out, "other_contributors",
-	    json_pack("{s:I, s:o}", "kernels", (json_int_t)made.others, "difference_ns", kc_json_real(made.rest.ns)));
+	    json_pack("{s:I, s:o, s:o, s:o}", "kernels", (json_int_t)made.others, "difference_ns",
+		      kc_json_real(made.rest.ns), "old_total_ns", kc_json_real(made.rest.total_ns[KC_OLD]),
+		      "new_total_ns", kc_json_real(made.rest.total_ns[KC_NEW])));
 	kc_diff_contributors_free(&made);
 	return rc;
 }
@@ -136,6 +105,7 @@ static json_t *sums_json(const struct kc_diff *diff)
 	set(out, "old_ns", kc_json_real(diff->total_ns[KC_OLD]));
 	set(out, "new_ns", kc_json_real(diff->total_ns[KC_NEW]));
 	set(out, "difference_ns", kc_json_real(diff->sums.difference));
+	set(out, "change", kc_json_real(kc_diff_percent(diff)));
 	set(out, "slower_ns", kc_json_real(diff->sums.slower));
 	set(out, "faster_ns", kc_json_real(diff->sums.faster));
 	set(out, "new_kernels_ns", kc_json_real(diff->sums.new));
@@ -163,6 +133,7 @@ static json_t *filter_json(const struct kc_diff_view *view)
 json_t *kc_diff_document(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
+	const struct kc_diff_tells tells = kc_diff_tells(diff);
 	json_t *out = kc_json_document("diff", 1);
 
 	set(out, "simulated", json_boolean(view->simulated));
@@ -179,6 +150,9 @@ json_t *kc_diff_document(const struct kc_diff_view *view)
 		return NULL;
 	}
 	set(out, "compared_kernels", json_integer((json_int_t)diff->compared));
+	set(out, "would_be_found",
+	    json_pack("{s:o, s:I, s:o}", "slowdown", kc_json_percent(KC_DIFF_TELLS), "kernels",
+		      (json_int_t)tells.kernels, "share", kc_json_percent(tells.share)));
 	set(out, "compared_on_processes", json_integer((json_int_t)diff->on_processes));
 	set(out, "not_in_baseline", json_integer((json_int_t)view->left_out));
 	set(out, "changes", kernels_json(view, 1u << KC_DIFF_SLOWER | 1u << KC_DIFF_FASTER));

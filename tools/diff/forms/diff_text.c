@@ -1,4 +1,4 @@
-#include "diff_forms.h"
+#include "changes.h"
 #include "contributors.h"
 #include "tools/diff/side.h"
 #include "tools/command.h"
@@ -16,7 +16,6 @@
 #define INDENT 2u
 #define CONTRIBUTORS 10u
 #define SHAPES_SHOWN 3u /* of a kernel */
-#define TELLS 0.1       /* a change that a kernel's launches should be able to tell */
 
 static int failed(int rc)
 {
@@ -89,6 +88,11 @@ static size_t count_of(const struct kc_diff *diff, enum kc_diff_what what)
 
 /* --- the difference, kernel by kernel */
 
+double kc_diff_percent(const struct kc_diff *diff)
+{
+	return kc_shown_number(diff->sums.difference / diff->total_ns[KC_OLD] * 100);
+}
+
 static void print_sums(const struct kc_diff *diff, int is_filtered)
 {
 	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], difference[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
@@ -96,8 +100,8 @@ static void print_sums(const struct kc_diff *diff, int is_filtered)
 
 	kc_heading("Measured time of %s: OLD %s, NEW %s, %s (%s) %s", is_filtered ? "these launches" : "all kernels",
 		   kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
-		   kc_format_ns(fabs(ns), difference),
-		   kc_format_percent(fabs(ns) / diff->total_ns[KC_OLD] * 100, share), ns < 0 ? "less" : "more");
+		   kc_format_ns(fabs(ns), difference), kc_format_percent(fabs(kc_diff_percent(diff)), share),
+		   ns < 0 ? "less" : "more");
 }
 
 static int print_contributors(const struct kc_diff_view *view)
@@ -108,9 +112,9 @@ static int print_contributors(const struct kc_diff_view *view)
 	if (rc == 0) {
 		kc_diff_contributors_cut(&made, view->sorting.top ? view->sorting.top : CONTRIBUTORS);
 		if (view->markdown)
-			kc_fields_markdown(&kc_diff_contributor_fields, made.at, made.count);
+			kc_fields_markdown(&kc_diff_contributor_fields, 0, made.at, made.count);
 		else
-			status = kc_fields_table(&kc_diff_contributor_fields, made.at, made.count, INDENT);
+			status = kc_fields_table(&kc_diff_contributor_fields, 0, made.at, made.count, INDENT);
 	}
 	kc_diff_contributors_free(&made);
 	return rc == 0 ? status : failed(rc);
@@ -123,7 +127,7 @@ static void shape_text(const struct kc_measured_shape *shape, char *out, size_t 
 	snprintf(out, size, "grid %u,%u,%u block %u,%u,%u", shape->grid[0], shape->grid[1], shape->grid[2],
 		 shape->block[0], shape->block[1], shape->block[2]);
 	if (shape->dynamic_shared_bytes)
-		snprintf(out + strlen(out), size - strlen(out), " shared %u B", shape->dynamic_shared_bytes);
+		kc_add_text(out, size, " shared %u B", shape->dynamic_shared_bytes);
 }
 
 static int more_lost(const void *a, const void *b)
@@ -155,69 +159,39 @@ static void shapes_note(const struct kc_diff_view *view, const struct kc_diff_ke
 		const struct kc_diff_estimate *e = &changed[i]->estimate;
 
 		shape_text(kc_measured_shape(view->names, changed[i]->shape), text, sizeof(text));
-		snprintf(note + strlen(note), size - strlen(note), "%s%s %s", i ? "; " : "", text,
-			 kc_format_signed_percent(e->ns[KC_NEW] / e->ns[KC_OLD] - 1, change));
+		kc_add_text(note, size, "%s%s %s", i ? "; " : "", text,
+			    kc_format_signed_percent(100 * (e->ns[KC_NEW] / e->ns[KC_OLD] - 1), change));
 	}
 	if (n > SHAPES_SHOWN)
-		snprintf(note + strlen(note), size - strlen(note), "; and %zu more", n - SHAPES_SHOWN);
+		kc_add_text(note, size, "; and %zu more", n - SHAPES_SHOWN);
 	free(changed);
 	if (kc_diff_only_overlapped(kernel, &view->limits))
-		snprintf(note + strlen(note), size - strlen(note), "%sonly when overlapped: alone %s", n ? "; " : "",
-			 kc_format_signed_percent(expm1(kernel->company[KC_COMPANY_NONE].log_change), change));
+		kc_add_text(note, size, "%sonly when overlapped: alone %s", n ? "; " : "",
+			    kc_format_signed_percent(100 * expm1(kernel->company[KC_COMPANY_NONE].log_change), change));
 }
 
-/* A kernel that changed. Slower and faster ones come first in struct kc_diff. */
-struct row {
-	const char *name;
-	double launches, ns[KC_SIDES], change, lost_ns, p;
-	const char *note;
-	char text[512];
-};
+#define NOTE_BYTES 512u
 
-#define FIELD(head, unit, member)                                                                                      \
-	{                                                                                                              \
-		NULL, head, KC_FIELD_##unit, offsetof(struct row, member)                                              \
-	}
-
-static const struct kc_field change_fields[] = {
-    FIELD("kernel", NAME, name),
-    FIELD("launches", COUNT, launches),
-    FIELD("OLD", NS, ns[KC_OLD]),
-    FIELD("NEW", NS, ns[KC_NEW]),
-    FIELD("change", SIGNED_PERCENT, change),
-    FIELD("time lost", SIGNED_NS, lost_ns),
-    FIELD("p", P, p),
-    FIELD(NULL, NOTE, note),
-};
-
+/* Those that changed come first in struct kc_diff. */
 static int print_rows(const struct kc_diff_view *view, size_t n)
 {
-	static const struct kc_fields fields = {change_fields, sizeof(change_fields) / sizeof(*change_fields),
-						sizeof(struct row)};
-	struct row *rows = calloc(n + 1, sizeof(*rows));
+	struct kc_diff_change_row *rows = calloc(n + 1, sizeof(*rows));
+	char(*notes)[NOTE_BYTES] = calloc(n + 1, sizeof(*notes));
 	int status = 0;
 
-	if (!rows)
-		return failed(-ENOMEM);
-	for (size_t i = 0; i < n; i++) {
-		const struct kc_diff_kernel *kernel = view->diff->kernels + i;
-
-		rows[i] = (struct row){
-		    .name = kc_measured_kernel(view->names, kernel->kernel)->name,
-		    .launches = kernel->shown_launches,
-		    .ns = {kernel->shown_ns[KC_OLD], kernel->shown_ns[KC_NEW]},
-		    .change = kernel->shown_ns[KC_NEW] / kernel->shown_ns[KC_OLD] - 1,
-		    .lost_ns = kernel->lost_ns,
-		    .p = kernel->p,
-		    .note = rows[i].text,
-		};
-		shapes_note(view, kernel, rows[i].text, sizeof(rows[i].text));
+	for (size_t i = 0; rows && notes && i < n; i++) {
+		rows[i] = kc_diff_change_row(view, view->diff->kernels + i);
+		rows[i].note = notes[i];
+		shapes_note(view, view->diff->kernels + i, notes[i], sizeof(notes[i]));
 	}
-	if (view->markdown)
-		kc_fields_markdown(&fields, rows, n);
+	if (!rows || !notes)
+		status = failed(-ENOMEM);
+	else if (view->markdown)
+		kc_fields_markdown(&kc_diff_change_fields, KC_DIFF_CHANGES_TEXT, rows, n);
 	else
-		status = kc_fields_table(&fields, rows, n, INDENT);
+		status = kc_fields_table(&kc_diff_change_fields, KC_DIFF_CHANGES_TEXT, rows, n, INDENT);
 	free(rows);
+	free(notes);
 	return status;
 }
 
@@ -255,23 +229,30 @@ static int print_changes(const struct kc_diff_view *view)
 
 /* --- what could have been found */
 
+struct kc_diff_tells kc_diff_tells(const struct kc_diff *diff)
+{
+	struct kc_diff_tells out = {0};
+
+	for (size_t i = 0; i < diff->count; i++)
+		if (diff->kernels[i].detectable <= KC_DIFF_TELLS) {
+			out.kernels++;
+			out.share += diff->kernels[i].total_ns[KC_NEW] / diff->total_ns[KC_NEW];
+		}
+	return out;
+}
+
 static void print_power(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
+	const struct kc_diff_tells tells = kc_diff_tells(diff);
 	char share[KC_FORMAT_BYTES], spread[KC_FORMAT_BYTES];
-	double tells_ns = 0;
-	size_t tells = 0, few = count_of(diff, KC_DIFF_FEW);
+	size_t few = count_of(diff, KC_DIFF_FEW);
 
-	for (size_t i = 0; i < diff->count; i++)
-		if (diff->kernels[i].detectable <= TELLS) {
-			tells++;
-			tells_ns += diff->kernels[i].total_ns[KC_NEW];
-		}
 	printf("\n%zu kernel%s compared. A slowdown of %.0f %% would be found in %zu of them, which take %s of NEW's "
 	       "time.\n",
-	       diff->compared, diff->compared == 1 ? " was" : "s were", TELLS * 100, tells,
-	       kc_format_percent(tells_ns / diff->total_ns[KC_NEW] * 100, share));
-	if (tells < diff->compared)
+	       diff->compared, diff->compared == 1 ? " was" : "s were", KC_DIFF_TELLS * 100, tells.kernels,
+	       kc_format_percent(kc_shown_number(tells.share * 100), share));
+	if (tells.kernels < diff->compared)
 		puts("The others vary too much, or are too short for it.");
 	if (diff->on_processes)
 		printf(
@@ -353,8 +334,7 @@ static int print_markdown(const struct kc_diff_view *view)
 	if (kc_filter_is_given(view->filter))
 		putchar('\n');
 	printf("**Kernels: OLD %s, NEW %s (%s)**\n", kc_format_ns(diff->total_ns[KC_OLD], old),
-	       kc_format_ns(diff->total_ns[KC_NEW], new),
-	       kc_format_signed_percent(diff->sums.difference / diff->total_ns[KC_OLD], difference));
+	       kc_format_ns(diff->total_ns[KC_NEW], new), kc_format_signed_percent(kc_diff_percent(diff), difference));
 	status = print_tables(view);
 	return status ? status : kc_output_finish();
 }

@@ -9,8 +9,8 @@
 #include "tools/diff/compare.h"
 
 struct kc_diff_process {
-	double log_change, error; /* of its kernels together, by their time; NAN: none could be compared */
-	double ns;                /* what its kernels, without collectives, took in NEW more than in OLD */
+	double log_change; /* of its kernels together, by their time; NAN: none could be compared */
+	double ns;         /* what its kernels, without collectives, took in NEW more than in OLD */
 	int is_changed;
 };
 

@@ -66,6 +66,12 @@ def schema():
 
 
 @functools.lru_cache(maxsize=None)
+def version():
+    """Of the command, with which this module comes: "0.1.0"."""
+    return answer("--version").split()[1]
+
+
+@functools.lru_cache(maxsize=None)
 def find_library():
     """The path of libkerncast.so."""
     return answer("--library").rstrip("\n")

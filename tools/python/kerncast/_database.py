@@ -5,9 +5,13 @@ import sqlite3
 import stat
 import time
 import urllib.parse
+from typing import Any, Optional, Sequence, Union
 
 from . import _command, _frames, _picture
 from ._command import Error
+
+Path = Union[str, "os.PathLike[str]"]
+Run = Union[int, str, None]
 
 STEPS = 1000  # of SQLite's virtual machine, between two looks at the clock
 BUSY_S = 5  # for a writer that holds the file's lock
@@ -18,14 +22,16 @@ CONFIG = (("DEFENSIVE", True), ("TRUSTED_SCHEMA", False), ("ENABLE_TRIGGER", Fal
 READING = {getattr(sqlite3, name, code) for name, code in (
     ("SQLITE_SELECT", 21), ("SQLITE_READ", 20), ("SQLITE_FUNCTION", 31), ("SQLITE_TRANSACTION", 22))}
 
+KERNEL = "LEFT JOIN kernel k ON k.id = l.kernel"
+NAMED = {"kernel_name": "k.name"}
 DERIVED = {
-    "kernel_name": "k.name",
+    "stream_number": "iif(p.source IS NULL, s.local, s.handle)",  # as the report and a trace call it
     "predicted_ns": "l.end_ns - l.start_ns",
     "measured_ns": "l.measured_end_ns - l.measured_start_ns",
 }
 
 
-def open_database(path="kerncast.db", seconds=60):
+def open_database(path: Path = "kerncast.db", seconds: float = 60) -> "Database":
     """A database for reading. seconds: the longest that an answer may take."""
     return Database(path, seconds)
 
@@ -57,7 +63,7 @@ def _only_reads(action, *_):
 class Database:
     """The runs, kernels and launches of a database of kerncast. It is opened read-only, and each answer is of one moment."""
 
-    def __init__(self, path="kerncast.db", seconds=60):
+    def __init__(self, path: Path = "kerncast.db", seconds: float = 60) -> None:
         self._path = os.fspath(path)
         self._seconds = seconds
         self._late = float("inf")
@@ -74,15 +80,15 @@ class Database:
                 self.close()
                 raise
 
-    def close(self):
+    def close(self) -> None:
         if self._connection:
             self._connection.close()
         self._connection = None
 
-    def __enter__(self):
+    def __enter__(self) -> "Database":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self):
@@ -166,27 +172,38 @@ class Database:
             for column, more in zip(values, zip(*rows)):
                 column.extend(more)
 
-    def launches(self, kind=None, run=None, columns=None, limit=None):
+    def launches(self, kind: Optional[str] = None, run: Run = None, columns: Optional[Sequence[str]] = None,
+                 limit: Optional[int] = None) -> Any:
         """The launches of a run, in the order of their calls: the columns of the view `launch` and, of each, kernel_name,
-        predicted_ns and measured_ns.
+        stream_number (as the report and a trace call it), predicted_ns and measured_ns.
 
         kind: "pandas", "polars", "arrow" or "dicts" (a list of them); without it, the first of these that is installed.
         run: its number; without it, the latest; "all". columns: names of some. limit: rows at most.
         """
+        return self._operations("launch", KERNEL, kind, run, columns, limit)
+
+    def transfers(self, kind: Optional[str] = None, run: Run = None, columns: Optional[Sequence[str]] = None,
+                  limit: Optional[int] = None) -> Any:
+        """The copies and memsets of a run, in the order of their calls: the columns of the table `transfer`,
+        stream_number, predicted_ns and measured_ns. The arguments are those of launches()."""
+        return self._operations("transfer", "", kind, run, columns, limit)
+
+    def _operations(self, table, joined, kind, run, columns, limit):
         with self._reading() as connection:
-            names = [row[0] for row in connection.execute("SELECT * FROM launch LIMIT 0").description]
-            known = dict({name: f'l."{name}"' for name in names}, **DERIVED)
+            names = [row[0] for row in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]
+            known = dict({name: f'l."{name}"' for name in names}, **(NAMED if joined else {}), **DERIVED)
             unknown = [name for name in columns or () if name not in known]
             if unknown:
-                raise Error(f"launches have no column {unknown[0]!r}; they have {', '.join(known)}")
+                raise Error(f"{'launches' if joined else 'transfers'} have no column {unknown[0]!r}; "
+                            f"they have {', '.join(known)}")
             chosen = ", ".join(f'{known[name]} AS "{name}"' for name in columns or known)
-            number = self._run(connection, run)
-            read = self._columns(connection, f"SELECT {chosen} FROM launch l LEFT JOIN kernel k ON k.id = l.kernel "
-                                 "WHERE ?1 IS NULL OR l.run = ?1 ORDER BY l.process, l.sequence LIMIT ?2",
-                                 (number, -1 if limit is None else int(limit)))
+            read = self._columns(connection, f"SELECT {chosen} FROM {table} l {joined} JOIN process p ON p.id = l.process "
+                                 "LEFT JOIN stream s ON s.id = l.stream "
+                                 "WHERE ?1 IS NULL OR p.run = ?1 ORDER BY l.process, l.sequence LIMIT ?2",
+                                 (self._run(connection, run), -1 if limit is None else int(limit)))
         return _frames.make(read, kind)
 
-    def kernels(self, kind=None, run=None):
+    def kernels(self, kind: Optional[str] = None, run: Run = None) -> Any:
         """The kernels of a run, the one that took most time first: launches, measured time, errors of the predictions.
 
         measured_ns and mean_measured_ns are of all measured launches; errors and mean_predicted_ns of the matched ones.
@@ -201,7 +218,7 @@ class Database:
                                  "WHERE ?1 IS NULL OR run = ?1 ORDER BY took_ns DESC", (self._run(connection, run),))
         return _frames.make(read, kind)
 
-    def runs(self, kind=None):
+    def runs(self, kind: Optional[str] = None) -> Any:
         """The runs, the oldest first."""
         with self._reading() as connection:
             read = self._columns(connection, "SELECT id AS run, started_unix_ns, command_line, directory, simulated, source "

@@ -1,8 +1,13 @@
 """Predictions without running anything: kerncast predict."""
 import numbers
 
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
 from . import _command
 from ._command import Error
+
+Number = Union[int, float]
+Numbers = Union[Number, Sequence[Number], None]
 
 
 def _number(name, value):
@@ -20,8 +25,9 @@ def _counts(counts):
     return ",".join(f"{name}={_number(name, value)}" for name, value in counts.items())
 
 
-def predict(*kernels, device=None, kernel=None, grid=None, block=None, args=None, shared=None, bsp_lambda=None,
-            database=None, **counts):
+def predict(*kernels: Union[str, Mapping[str, Number]], device: Optional[str] = None, kernel: Optional[str] = None,
+            grid: Numbers = None, block: Numbers = None, args: Union[str, Numbers] = None, shared: Optional[Number] = None,
+            bsp_lambda: Optional[Number] = None, database: Optional[str] = None, **counts: Number) -> Dict[str, Any]:
     """How long kernels take when they run alone: the document of `kerncast predict --json`, with "kernels" in the order
     given.
 

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import warnings
+from typing import List, Optional, Union
 
 from . import _command
 from ._command import Error
@@ -21,7 +22,7 @@ LIBRARY = "libkerncast.so"
 GATE, INJECTION = "KERNCAST_WHILE", "CUDA_INJECTION64_PATH"
 
 _lock = threading.RLock()
-_open = []  # one entry for each block that is entered: the file, where the block made it, or None
+_open: List[Optional[str]] = []  # one entry for each block that is entered: the file, where the block made it, or None
 
 
 def _mapped(is_wanted):
@@ -120,10 +121,10 @@ class record:
     into ("kerncast.db"). Blocks may be nested; the outermost one counts.
     """
 
-    def __init__(self, database=None):
+    def __init__(self, database: Union[str, "os.PathLike[str]", None] = None) -> None:
         self._database = database
 
-    def __enter__(self):
+    def __enter__(self) -> "record":
         with _lock:
             if _open:
                 _open.append(None)
@@ -133,7 +134,7 @@ class record:
             _wait(1)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         with _lock:
             gate = _open.pop()
             if gate:

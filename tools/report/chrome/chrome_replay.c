@@ -3,53 +3,51 @@
 #include "store/database/schema.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct kc__replayed {
-	sqlite3 *db;
-	sqlite3_stmt *add, *from; /* from an id on */
-	int is_at;                /* `from` stands at a row */
-	int64_t at, sought;
-	struct kc__replayed_launch launch;
+	FILE *file; /* of struct kc__replayed_launch, in the order of the replay */
+	size_t count, next;
+	int unordered;
+	int64_t latest_id;
+	struct kc__replayed_launch *at; /* the file's bytes, once all are there, in the order of ids */
 };
-
-/* Nobody else ever reads it, and nothing of it need last. */
-static const char schema[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
-			     "CREATE TABLE replayed(id INTEGER PRIMARY KEY, launch BLOB)";
-
-static int error_of(int sqlite_rc)
-{
-	if (sqlite_rc == SQLITE_OK || sqlite_rc == SQLITE_DONE || sqlite_rc == SQLITE_ROW)
-		return 0;
-	/* What is at fault is the folder for temporary files, not the database that is exported. */
-	return sqlite_rc == SQLITE_NOMEM ? -ENOMEM : -ENOSPC;
-}
 
 static int64_t id_of(int64_t process, int64_t sequence)
 {
 	return (int64_t)((uint64_t)process << KC_SEQUENCE_BITS | (uint64_t)sequence);
 }
 
+/* Without a name, where SQLite would put its own. */
 static int open_scratch(struct kc__replayed *replayed)
 {
-	int rc = sqlite3_open_v2("", &replayed->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	const char *folders[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", "."};
+	char path[PATH_MAX];
+	int fd = -1;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(replayed->db, schema, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(replayed->db, "INSERT OR REPLACE INTO replayed VALUES (?1, ?2)", -1,
-					&replayed->add, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(replayed->db, "SELECT id, launch FROM replayed WHERE id >= ?1 ORDER BY id", -1,
-					&replayed->from, NULL);
-	return error_of(rc);
+	for (size_t i = 0; fd < 0 && i < sizeof(folders) / sizeof(*folders); i++)
+		if (folders[i] && (size_t)snprintf(path, sizeof(path), "%s/kerncast.XXXXXX", folders[i]) < sizeof(path))
+			fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -ENOSPC;
+	unlink(path);
+	replayed->file = fdopen(fd, "w+");
+	if (!replayed->file)
+		close(fd);
+	return replayed->file ? 0 : -ENOMEM;
 }
 
 static int keep(const struct kc_replay_launch *launch, void *arg)
 {
 	const struct kc__replayed_launch kept = {
+	    .id = id_of(launch->process, (int64_t)launch->sequence),
 	    .start_ns = launch->start_ns,
 	    .end_ns = launch->end_ns,
 	    .solo_ns = launch->solo_ns,
@@ -63,10 +61,35 @@ static int keep(const struct kc_replay_launch *launch, void *arg)
 	};
 	struct kc__replayed *replayed = arg;
 
-	sqlite3_bind_int64(replayed->add, 1, id_of(launch->process, (int64_t)launch->sequence));
-	sqlite3_bind_blob(replayed->add, 2, &kept, sizeof(kept), SQLITE_STATIC);
-	sqlite3_step(replayed->add);
-	return error_of(sqlite3_reset(replayed->add)); /* what the step said, too */
+	replayed->unordered |= replayed->count > 0 && kept.id < replayed->latest_id;
+	replayed->latest_id = kept.id;
+	replayed->count++;
+	return fwrite(&kept, sizeof(kept), 1, replayed->file) == 1 ? 0 : -ENOSPC;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct kc__replayed_launch *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* On the disk where memory is short. */
+static int look_up(struct kc__replayed *replayed)
+{
+	if (fflush(replayed->file) != 0)
+		return -ENOSPC;
+	if (replayed->count == 0)
+		return 0;
+	replayed->at = mmap(NULL, replayed->count * sizeof(*replayed->at), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    fileno(replayed->file), 0);
+	if (replayed->at == MAP_FAILED) {
+		replayed->at = NULL;
+		return -ENOMEM;
+	}
+	if (replayed->unordered)
+		qsort(replayed->at, replayed->count, sizeof(*replayed->at), by_id);
+	return 0;
 }
 
 static void note_figures(const struct kc_replay *replay, struct kc_export_replay *figures)
@@ -84,6 +107,7 @@ static int replay_imported(struct kc__replayed *replayed, struct kc_store *store
 	const struct kc_replay_options options = {
 	    .selection = *selection,
 	    .filter = filter,
+	    .launches_alone = 1,
 	    .imported_only = 1,
 	    .delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1},
 	    .launch = keep,
@@ -130,61 +154,35 @@ int kc__replayed_new(struct kc_store *store, const struct kc_selection *selectio
 	if (rc == 0)
 		rc = replay_imported(*out, store, selection, filter, figures);
 	if (rc == 0)
+		rc = look_up(*out);
+	if (rc == 0)
 		return 0;
 	kc__replayed_free(*out);
 	*out = NULL;
 	return rc;
 }
 
-static int go_on(struct kc__replayed *replayed)
+const struct kc__replayed_launch *kc__replayed_find(struct kc__replayed *replayed, int64_t process, int64_t sequence)
 {
-	int rc = sqlite3_step(replayed->from);
+	const struct kc__replayed_launch wanted = {.id = id_of(process, sequence)}, *found;
 
-	replayed->is_at = rc == SQLITE_ROW;
-	if (replayed->is_at)
-		replayed->at = sqlite3_column_int64(replayed->from, 0);
-	return error_of(rc);
-}
-
-static int go_to(struct kc__replayed *replayed, int64_t id)
-{
-	int rc = 0;
-
-	if (id < replayed->sought || !replayed->sought) {
-		sqlite3_reset(replayed->from);
-		sqlite3_bind_int64(replayed->from, 1, id);
-		rc = go_on(replayed);
-	}
-	replayed->sought = id;
-	while (rc == 0 && replayed->is_at && replayed->at < id)
-		rc = go_on(replayed);
-	return rc;
-}
-
-const struct kc__replayed_launch *kc__replayed_find(struct kc__replayed *replayed, int64_t process, int64_t sequence,
-						    int *rc)
-{
-	int64_t id = id_of(process, sequence);
-	const void *blob;
-
-	*rc = replayed ? go_to(replayed, id) : 0;
-	if (!replayed || *rc || !replayed->is_at || replayed->at != id)
+	if (!replayed || !replayed->at)
 		return NULL;
-	blob = sqlite3_column_blob(replayed->from, 1);
-	if (!blob) {
-		*rc = -ENOMEM;
-		return NULL;
-	}
-	memcpy(&replayed->launch, blob, sizeof(replayed->launch));
-	return &replayed->launch;
+	found = replayed->next < replayed->count && replayed->at[replayed->next].id == wanted.id
+		    ? replayed->at + replayed->next
+		    : bsearch(&wanted, replayed->at, replayed->count, sizeof(*replayed->at), by_id);
+	if (found)
+		replayed->next = (size_t)(found - replayed->at) + 1;
+	return found;
 }
 
 void kc__replayed_free(struct kc__replayed *replayed)
 {
 	if (!replayed)
 		return;
-	sqlite3_finalize(replayed->add);
-	sqlite3_finalize(replayed->from);
-	sqlite3_close(replayed->db);
+	if (replayed->at)
+		munmap(replayed->at, replayed->count * sizeof(*replayed->at));
+	if (replayed->file)
+		fclose(replayed->file);
 	free(replayed);
 }

@@ -1,12 +1,15 @@
 #include "chrome_rows.h"
 #include "chrome_tracks.h"
 
+#include "predictor/concurrency/overlap.h"
 #include "predictor/papers/leftover.h"
 #include "predictor/solo/forecast.h"
 #include "store/database/schema.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 
 /* A prediction within 20 % of the measured duration is good, as in the report; beyond a factor of 2 it is far off. */
 #define GOOD_LOW 0.8
@@ -16,58 +19,45 @@
 #define COLOUR_OFF "bad"          /* orange in chrome://tracing */
 #define COLOUR_FAR_OFF "terrible" /* red */
 
+/* Columns of both queries, then those of one. */
 enum {
 	ID,
 	PROCESS,
 	STREAM,
-	NAME,
 	START,
 	END,
 	MEASURED_START,
 	MEASURED_END,
-	SEQUENCE,
 	LAUNCHED,
 	THREAD,
 	IMPORTED,
 	PROCESS_STARTED,
-	/* of transfers */
+	KIND,
 	BYTES,
-	/* of launches */
-	MODEL = BYTES,
-	CASE,
-	OVERLAP,
-	NOVELTY,
+	TRANSFER_DEVICE,
+	SHAPE = KIND,
+	FLAGS,
+	LEAD,
 	SLOWDOWN,
 	SOLO,
 	SOLO_LOW,
 	SOLO_HIGH,
-	GRID,
-	BLOCK = GRID + 3,
-	UNPREDICTABLE = BLOCK + 3,
-	UNMEASURED,
-	SHARED_BYTES,
-	DEVICE,
-	DEVICE_SMS,
-	PREDICTED_AT,
-	API,
 	GRAPH_LAUNCH,
 };
 
+/* As the view `launch` has them, but for what its names and the launch shape say (chrome_shapes.h). */
 static const char launch_sql[] =
-    "SELECT l.process << 40 | l.sequence, l.process, coalesce(l.stream, 0), k.name, l.start_ns, l.end_ns,"
-    " l.measured_start_ns, l.measured_end_ns, l.sequence, l.launched_ns, l.thread, p.source NOT NULL,"
-    " p.started_ns, l.model,"
-    " l.concurrency_case, l.overlap, l.novelty, l.slowdown, l.solo_ns, l.solo_low_ns, l.solo_high_ns,"
-    " l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.unpredictable, l.unmeasured,"
-    " l.dynamic_shared_bytes, l.device, d.sm_count, l.predicted_at_ns, l.api, l.graph_launch, " KC__EXPORT_FILTER(
-	"l", "l.kernel") " FROM launch l LEFT JOIN kernel k ON k.id = l.kernel LEFT JOIN process p ON p.id = l.process"
-			 " LEFT JOIN device d ON d.id = l.device WHERE l.run BETWEEN ?1 AND ?2";
+    "SELECT r.id, p.id, coalesce(r.stream, 0), p.started_ns + r.launched + r.wait,"
+    " p.started_ns + r.launched + r.wait + r.span, p.started_ns + r.launched + r.measured_wait,"
+    " p.started_ns + r.launched + r.measured_wait + r.measured_span, p.started_ns + r.launched, r.thread,"
+    " p.source NOT NULL, p.started_ns, r.shape, r.flags, r.lead, 1 + r.slowdown / ?4, r.solo, r.solo - r.below,"
+    " r.solo + r.above, r.graph_launch FROM process p CROSS JOIN launch_row r WHERE +p.run BETWEEN ?1 AND ?2"
+    " AND p.id BETWEEN 0 AND ?5 AND r.id BETWEEN p.id << 40 AND (p.id << 40) + ?3 ORDER BY p.id, r.id";
 
 static const char transfer_sql[] =
-    "SELECT t.id, t.process, coalesce(t.stream, 0), t.kind, t.start_ns, t.end_ns, t.measured_start_ns,"
-    " t.measured_end_ns, t.sequence, t.launched_ns, t.thread, p.source NOT NULL, p.started_ns, "
-    "t.bytes, " KC__EXPORT_FILTER(
-	"t", "NULL") " FROM transfer t JOIN process p ON p.id = t.process WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
+    "SELECT t.id, t.process, coalesce(t.stream, 0), t.start_ns, t.end_ns, t.measured_start_ns,"
+    " t.measured_end_ns, t.launched_ns, t.thread, p.source NOT NULL, p.started_ns, t.kind, t.bytes, t.device"
+    " FROM transfer t JOIN process p ON p.id = t.process WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
 
 int64_t kc__chrome_integer(sqlite3_stmt *row, int i)
 {
@@ -88,48 +78,50 @@ static void read_call(sqlite3_stmt *row, const char *call, struct kc__chrome_op 
 		op->call = call ? call : "unknown";
 }
 
+/* So that it can be asked whether it matches. */
+static void note_launch(sqlite3_stmt *row, int64_t kernel, int64_t device, struct kc__chrome_op *op)
+{
+	op->launch = (struct kc_filter_launch){
+	    .process = op->process,
+	    .stream = op->stream,
+	    .kernel = kernel,
+	    .device = device,
+	    .launched_ns = kc_minus_ns(op->launched_ns, kc__chrome_integer(row, PROCESS_STARTED)),
+	    .measured_ns = kc_minus_ns(kc__chrome_integer(row, MEASURED_END), kc__chrome_integer(row, MEASURED_START)),
+	};
+}
+
 static void read_common(sqlite3_stmt *row, const char *category, struct kc__chrome_op *op)
 {
 	*op = (struct kc__chrome_op){
 	    .process = kc__chrome_integer(row, PROCESS),
-	    .sequence = kc__chrome_integer(row, SEQUENCE),
+	    .sequence = kc__chrome_integer(row, ID) & KC_SEQUENCE_MASK,
 	    .stream = kc__chrome_integer(row, STREAM),
-	    .name = kc__chrome_string(row, NAME),
 	    .category = category,
 	    .start_ns = {kc__chrome_integer(row, START), kc__chrome_integer(row, MEASURED_START)},
 	    .end_ns = {kc__chrome_integer(row, END), kc__chrome_integer(row, MEASURED_END)},
 	    .error_percent = NAN,
 	    .ratio = NAN,
 	};
-	if (!op->name)
-		op->name = "unknown";
 	for (int kind = 0; kind < KC__CHROME_KINDS; kind++) {
 		if (op->end_ns[kind] < op->start_ns[kind]) /* a damaged row */
 			op->end_ns[kind] = 0;
 	}
 }
 
-static int read_transfer(sqlite3_stmt *row, struct kc__replayed *replayed, struct kc__chrome_op *op)
+static int read_transfer(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
 {
+	const char *kind = kc__chrome_string(source->row, KIND);
+
 	(void)replayed;
-	read_common(row, "transfer", op);
-	read_call(row, op->name, op);
-	return 0;
-}
-
-static int64_t blocks_of(sqlite3_stmt *row)
-{
-	int64_t blocks = 1;
-
-	for (int i = 0; i < 3; i++) {
-		int64_t count = kc__chrome_integer(row, GRID + i);
-
-		if (count <= 0)
-			return 0;
-		if (__builtin_mul_overflow(blocks, count, &blocks))
-			return INT64_MAX;
-	}
-	return blocks;
+	read_common(source->row, "transfer", op);
+	read_call(source->row, kind, op);
+	note_launch(source->row, 0, kc__chrome_integer(source->row, TRANSFER_DEVICE), op);
+	source->name.used = 0;
+	kc__chrome_put_string(&source->name, kind ? kind : "unknown");
+	kc__chrome_put_bytes(&source->name, "", 1);
+	op->name = source->name.at;
+	return source->name.failed ? -ENOMEM : 0;
 }
 
 static void note_error(struct kc__chrome_op *op)
@@ -143,27 +135,42 @@ static void note_error(struct kc__chrome_op *op)
 	op->ratio = (double)predicted / (double)measured;
 }
 
-static int read_launch(sqlite3_stmt *row, struct kc__replayed *replayed, struct kc__chrome_op *op)
+/* NULL where the row has no flags. */
+static const char *api_of(sqlite3_stmt *row)
 {
-	int64_t started_ns = kc__chrome_integer(row, PROCESS_STARTED);
-	int rc = 0;
+	return sqlite3_column_type(row, FLAGS) == SQLITE_NULL
+		   ? NULL
+		   : kc_api_name(KC_FLAG(kc__chrome_integer(row, FLAGS), API));
+}
 
+static int read_launch(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
+{
+	sqlite3_stmt *row = source->row;
+	int64_t started_ns = kc__chrome_integer(row, PROCESS_STARTED);
+	const struct kc__chrome_shape *shape;
+	int rc = kc__chrome_shape_of(&source->shapes, source->store, kc__chrome_integer(row, SHAPE), &shape);
+
+	if (rc < 0)
+		return rc;
 	read_common(row, "kernel", op);
-	read_call(row, kc__chrome_string(row, API), op);
+	read_call(row, api_of(row), op);
+	note_launch(row, shape->kernel, shape->device, op);
+	op->name = shape->name;
+	op->sizes = shape->sizes;
+	op->device = shape->device;
+	op->device_sms = shape->device_sms;
+	op->blocks = shape->blocks;
 	op->graph_launch = kc__chrome_integer(row, GRAPH_LAUNCH);
-	op->device = kc__chrome_integer(row, DEVICE);
-	op->device_sms = kc__chrome_integer(row, DEVICE_SMS);
-	op->blocks = blocks_of(row);
-	if (op->end_ns[KC__TRACK_PREDICTED] && kc__chrome_integer(row, PREDICTED_AT) <= op->launched_ns)
-		op->called_ns = kc__chrome_integer(row, PREDICTED_AT);
+	if (op->end_ns[KC__TRACK_PREDICTED] && kc__chrome_integer(row, LEAD) >= 0)
+		op->called_ns = kc_minus_ns(op->launched_ns, kc__chrome_integer(row, LEAD));
 	if (kc__chrome_integer(row, IMPORTED))
-		op->replayed = kc__replayed_find(replayed, op->process, op->sequence, &rc);
+		op->replayed = kc__replayed_find(replayed, op->process, op->sequence);
 	if (op->replayed && op->replayed->unpredictable == KC_PREDICTED) {
 		op->start_ns[KC__TRACK_PREDICTED] = kc_plus_ns(started_ns, op->replayed->start_ns);
 		op->end_ns[KC__TRACK_PREDICTED] = kc_plus_ns(started_ns, op->replayed->end_ns);
 	}
 	note_error(op);
-	return rc;
+	return 0;
 }
 
 /* Damaged so that JSON has no number for it, or not known: it is left out. */
@@ -177,28 +184,22 @@ static void put_known(struct kc__chrome_text *text, const char *key, sqlite3_stm
 		kc__chrome_real(text, key, sqlite3_column_double(row, i), 4);
 }
 
-static void put_dimensions(struct kc__chrome_text *text, const char *key, sqlite3_stmt *row, int i)
+/* A name by a part of the flags; first: the least value that has one. NULL: none. */
+static const char *flagged(uint32_t value, uint32_t first, uint32_t end, const char *(*name)(uint32_t))
 {
-	int64_t x = kc__chrome_integer(row, i), y = kc__chrome_integer(row, i + 1), z = kc__chrome_integer(row, i + 2);
-
-	if (x <= 0 || y <= 0 || z <= 0)
-		return;
-	kc__chrome_key(text, key);
-	kc__chrome_put(text, "\"");
-	kc__chrome_put_integer(text, x);
-	kc__chrome_put(text, "x");
-	kc__chrome_put_integer(text, y);
-	kc__chrome_put(text, "x");
-	kc__chrome_put_integer(text, z);
-	kc__chrome_put(text, "\"");
+	return value >= first && value < end ? name(value) : NULL;
 }
 
 static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
 {
-	kc__chrome_named(text, "model", kc__chrome_string(row, MODEL));
-	kc__chrome_named(text, "case", kc__chrome_string(row, CASE));
-	kc__chrome_named(text, "novelty", kc__chrome_string(row, NOVELTY));
-	kc__chrome_named(text, "unpredictable", kc__chrome_string(row, UNPREDICTABLE));
+	int64_t flags = kc__chrome_integer(row, FLAGS);
+	uint32_t novelty = KC_FLAG(flags, NOVELTY), of_case = KC_FLAG(flags, CASE); /* 0: not predicted */
+
+	kc__chrome_named(text, "model", flagged(KC_FLAG(flags, MODEL), 1, KC_MODELS, kc_model_name));
+	kc__chrome_named(text, "case", of_case ? flagged(of_case - 1, 0, KC_CASE_C + 1, kc_case_name) : NULL);
+	kc__chrome_named(text, "novelty", novelty ? flagged(novelty - 1, 0, KC_REPEATED + 1, kc_novelty_name) : NULL);
+	kc__chrome_named(text, "unpredictable",
+			 flagged(KC_FLAG(flags, UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
 	if (!op->end_ns[KC__TRACK_PREDICTED])
 		return;
 	put_known(text, "slowdown", row, SLOWDOWN);
@@ -209,15 +210,13 @@ static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const 
 
 static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed_launch *launch)
 {
-	static const char *const novelties[] = {"first_seen", "new_size", "repeated"};
-
 	if (launch->unpredictable != KC_PREDICTED) {
 		kc__chrome_named(text, "unpredictable", kc_unpredictable_name(launch->unpredictable));
 		return;
 	}
 	kc__chrome_named(text, "model", kc_model_name(launch->model));
 	kc__chrome_named(text, "case", kc_case_name(launch->concurrency_case));
-	kc__chrome_named(text, "novelty", novelties[launch->novelty]);
+	kc__chrome_named(text, "novelty", kc_novelty_name(launch->novelty));
 	kc__chrome_real(text, "slowdown", launch->slowdown, 4);
 	kc__chrome_number(text, "solo_ns", launch->solo_ns);
 	kc__chrome_number(text, "solo_low_ns", launch->solo_low_ns);
@@ -226,6 +225,8 @@ static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed
 
 static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
 {
+	int64_t flags = kc__chrome_integer(row, FLAGS);
+
 	kc__chrome_put(text, "{\"launch\":");
 	kc__chrome_put_integer(text, op->sequence);
 	if (isfinite(op->error_percent)) {
@@ -239,12 +240,11 @@ static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, con
 		put_replayed(text, op->replayed);
 	else
 		put_recorded(text, row, op);
-	kc__chrome_named(text, "overlap", kc__chrome_string(row, OVERLAP));
-	kc__chrome_named(text, "unmeasured", kc__chrome_string(row, UNMEASURED));
-	put_dimensions(text, "grid", row, GRID);
-	put_dimensions(text, "block", row, BLOCK);
-	if (kc__chrome_integer(row, GRID) > 0) /* else the launch shape is not known */
-		put_known(text, "dynamic_shared_bytes", row, SHARED_BYTES);
+	kc__chrome_named(text, "overlap",
+			 flagged(KC_FLAG(flags, OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name));
+	kc__chrome_named(text, "unmeasured",
+			 flagged(KC_FLAG(flags, UNMEASURED), 1, KC_UNMEASURED_COUNT, kc_unmeasured_name));
+	kc__chrome_put(text, op->sizes);
 	kc__chrome_put(text, "}");
 }
 
@@ -270,10 +270,16 @@ static int open_source(struct kc_store *store, const struct kc_selection *select
 {
 	int rc = sqlite3_prepare_v2(kc_store_db(store), source->sql, -1, &source->row, NULL);
 
+	source->store = store;
 	if (rc != SQLITE_OK)
 		return kc__export_error(rc);
 	sqlite3_bind_int64(source->row, 1, selection->first_run);
 	sqlite3_bind_int64(source->row, 2, selection->last_run);
+	if (sqlite3_bind_parameter_count(source->row) > 2) {
+		sqlite3_bind_int64(source->row, 3, KC_SEQUENCE_MASK);
+		sqlite3_bind_double(source->row, 4, KC_SLOWDOWN_SCALE);
+		sqlite3_bind_int64(source->row, 5, KC_PROCESS_MAX);
+	}
 	source->rc = sqlite3_step(source->row);
 	return 0;
 }
@@ -312,4 +318,8 @@ void kc__chrome_sources_close(struct kc__chrome_source sources[KC__CHROME_SOURCE
 {
 	for (size_t i = 0; i < KC__CHROME_SOURCES; i++)
 		sqlite3_finalize(sources[i].row);
+	for (size_t i = 0; i < KC__CHROME_SOURCES; i++) {
+		kc__chrome_shapes_free(&sources[i].shapes);
+		free(sources[i].name.at);
+	}
 }

@@ -6,19 +6,25 @@
 #define KC_CHROME_ROWS_H
 
 #include "chrome_replay.h"
+#include "chrome_shapes.h"
 #include "chrome_text.h"
+
+#include "store/query/filter.h"
 
 #define KC__CHROME_KINDS 2 /* predicted, measured: the first of enum kc__track_kind */
 
 struct kc__chrome_op { /* a launch or a transfer */
 	int64_t process, sequence, stream, device;
 	int64_t device_sms, blocks; /* 0: not known */
-	const char *name, *category;
+	const char *name;           /* a JSON string */
+	const char *category;
+	const char *sizes;                                            /* of a launch: kc__chrome_shape */
 	int64_t start_ns[KC__CHROME_KINDS], end_ns[KC__CHROME_KINDS]; /* end 0: has none */
 	const char *call; /* of the driver; NULL: it is not known when it was made */
 	int64_t called_ns, launched_ns, thread, graph_launch;
-	double error_percent;                       /* NAN: not predicted or not measured */
-	double ratio;                               /* predicted over measured duration; NAN likewise */
+	double error_percent; /* NAN: not predicted or not measured */
+	double ratio;         /* predicted over measured duration; NAN likewise */
+	struct kc_filter_launch launch;
 	const struct kc__replayed_launch *replayed; /* NULL: what the row says holds */
 };
 
@@ -26,9 +32,13 @@ struct kc__chrome_op { /* a launch or a transfer */
 
 struct kc__chrome_source { /* launches or transfers */
 	const char *sql;
-	int (*read)(struct sqlite3_stmt *row, struct kc__replayed *replayed, struct kc__chrome_op *op);
+	/* *op stays until the next row. 0 or -errno. */
+	int (*read)(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op);
 	void (*put_args)(struct kc__chrome_text *text, struct sqlite3_stmt *row, const struct kc__chrome_op *op);
 	int has_counters;
+	struct kc_store *store;
+	struct kc__chrome_shapes shapes;
+	struct kc__chrome_text name;
 	struct sqlite3_stmt *row;
 	int rc; /* SQLITE_ROW while there is a row */
 };

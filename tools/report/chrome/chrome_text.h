@@ -58,6 +58,7 @@ void kc__chrome_named(struct kc__chrome_text *text, const char *key, const char 
 void kc__chrome_number(struct kc__chrome_text *text, const char *key, int64_t value);
 /* The key "id", in hexadecimal: Perfetto reads others of flows as wrong. */
 void kc__chrome_id(struct kc__chrome_text *text, uint64_t id);
+/* decimals: 1 to 4. */
 void kc__chrome_real(struct kc__chrome_text *text, const char *key, double value, int decimals);
 
 /* Begins an event: its phase, process and track; the caller adds the rest and the bracket that closes it. */

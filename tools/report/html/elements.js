@@ -39,11 +39,16 @@ function section(id, title, ...children) {
 
 const isKnown = value => value !== null && value !== undefined && !Number.isNaN(value);
 
-function digits(value, count) { /* so many significant ones, no exponent */
-	const whole = Math.abs(value) < 1 ? 1 : Math.floor(Math.log10(Math.abs(value))) + 1;
+/* The numbers below read as in the text of the command, to the last digit: tools/output/format.c. */
 
-	return value.toFixed(Math.max(0, count - whole));
+/* As printf() rounds: a tie, which toFixed() rounds up, to the even digit. */
+function fixed(value, places) {
+	const isTie = Math.abs(value * 2 ** (places + 1)) % 2 === 1, text = value.toFixed(places);
+
+	return isTie && +text[text.length - 1] % 2 ? (value * (1 - 1e-9)).toFixed(places) : text;
 }
+
+const places = size => size < 9.995 ? 2 : size < 99.95 ? 1 : 0; /* of three digits, without an exponent */
 
 function grouped(text) {
 	return text.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
@@ -52,36 +57,52 @@ function grouped(text) {
 const showCount = value => isKnown(value) ? grouped(String(Math.round(value))) : '-';
 
 function showTime(ns) {
-	const size = Math.abs(ns);
+	const units = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']], size = Math.abs(ns);
+	let at = 0;
 
 	if (!isKnown(ns))
 		return '-';
-	if (size < 999.5)
-		return digits(ns, size < 100 && ns % 1 ? 3 : 1) + ' ns';
-	if (size < 999.5e3)
-		return digits(ns / 1e3, 3) + ' µs';
-	if (size < 999.5e6)
-		return digits(ns / 1e6, 3) + ' ms';
-	return grouped(digits(ns / 1e9, 3)) + ' s';
+	for (; at < 3 && size / units[at][0] >= 999.5; at++)
+		;
+	return `${fixed(ns / units[at][0], at ? places(size / units[at][0]) : 0)} ${units[at][1]}`;
 }
 
 function showPercent(percent) {
+	const size = Math.abs(percent);
+
 	if (!isKnown(percent))
 		return '-';
-	if (percent !== 0 && Math.abs(percent) < 0.995)
-		return percent.toFixed(2) + ' %';
-	return (Math.abs(percent) < 99.95 ? percent.toFixed(1) : grouped(percent.toFixed(0))) + ' %';
+	if (size >= 999.5)
+		return `${percent < 0 ? '-' : ''}${grouped(String(Math.floor(size + 0.5)))} %`;
+	return `${fixed(percent, size >= 99.95 ? 0 : size >= 0.9995 || size === 0 ? 1 : 2)} %`;
 }
 
-const showRatio = value => isKnown(value) ? grouped(digits(value, 3)) : '-';
+const showRatio = value => isKnown(value) ? fixed(value, places(Math.abs(value))) : '-';
 
 function showBytes(bytes) {
-	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 	let at = 0;
 
-	for (; bytes >= 1024 && at + 1 < units.length; at++)
+	if (!isKnown(bytes))
+		return '-';
+	for (; bytes >= 1023.95 && at + 1 < units.length; at++)
 		bytes /= 1024;
-	return (at ? bytes.toFixed(1) : bytes) + ' ' + units[at];
+	return `${fixed(bytes, at ? 1 : 0)} ${units[at]}`;
+}
+
+const showRate = bytes_per_s => isKnown(bytes_per_s) ? `${fixed(bytes_per_s / 1e9, bytes_per_s < 1e10 ? 2 : 1)} GB/s` : '-';
+
+const showOperations = per_s => per_s < 1e13 ? showRate(per_s).replace('GB/s', 'GFLOP/s') : showRate(per_s / 1e3).replace('GB/s', 'TFLOP/s');
+
+const signed = (show, value) => !isKnown(value) ? '-' : (value < 0 ? '-' : '+') + show(Math.abs(value));
+
+/* How likely by chance: two digits. */
+function showChance(p) {
+	const [digits, power] = isKnown(p) ? p.toExponential(1).split('e') : [];
+
+	if (!isKnown(p) || p < 1e-6)
+		return isKnown(p) ? '< 1e-6' : '-';
+	return power < -4 ? `${+digits}e-0${-power}` : String(+p.toPrecision(2));
 }
 
 /* "1 kernel", "2 kernels" */

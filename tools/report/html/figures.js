@@ -2,6 +2,7 @@
  * Figures: axes, dots, lines. A scale maps values to places: scale(value), with scale.ticks, [value, text] each.
  */
 const WIDTH = 560, HEIGHT = 330, LEFT = 62, RIGHT = 20, TOP = 10, BOTTOM = 42;
+const ROUNDING = 1e-9; /* of sums and logarithms */
 const NEAR = 14; /* a dot is pointed at from so far, in units of the figure */
 
 function logScale(low, high, from, to, show) {
@@ -10,7 +11,7 @@ function logScale(low, high, from, to, show) {
 	const decades = Math.ceil(last) - Math.floor(first), step = Math.max(1, Math.ceil(decades / 8));
 
 	scale.ticks = [];
-	for (let at = Math.ceil(first - 1e-9); at <= last + 1e-9; at += step)
+	for (let at = Math.ceil(first - ROUNDING); at <= last + ROUNDING; at += step)
 		scale.ticks.push([10 ** at, show(10 ** at)]);
 	for (const steps of [[1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]]) {
 		if (scale.ticks.length > 2)
@@ -25,11 +26,11 @@ function logScale(low, high, from, to, show) {
 
 function linearScale(low, high, from, to, show) {
 	const rough = (high - low || 1) / 5, power = 10 ** Math.floor(Math.log10(rough));
-	const step = power * ([1, 2, 5, 10].find(digit => digit * power >= rough) || 10);
+	const step = power * [1, 2, 5, 10].find(digit => digit * power >= rough * (1 - ROUNDING));
 	const scale = value => from + (to - from) * (value - low) / (high - low || 1);
 
 	scale.ticks = [];
-	for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at++)
+	for (let at = Math.ceil(low / step - ROUNDING); at * step <= high + step * ROUNDING; at++)
 		scale.ticks.push([at * step, show(at * step)]);
 	return scale;
 }
@@ -165,7 +166,7 @@ const LEAST_ERROR = 0.01; /* percent: below it, dots are on the axis */
 
 /* Medians of equal numbers of launches in the order of time. */
 function medians(rows, count) {
-	const each = Math.max(1, Math.ceil(rows.length / count)), out = [];
+	const each = Math.ceil(rows.length / count), out = [];
 
 	for (let i = 0; i < rows.length; i += each) {
 		const part = rows.slice(i, i + each), errors = part.map(errorOf).sort((a, b) => a - b);
@@ -197,7 +198,7 @@ function drawKnown(data, rows) {
 		rows.filter(row => row[NOVELTY] === novelty).map(errorOf).sort((a, b) => a - b)]);
 	const [, high] = rangeOf(classes.flatMap(([, , errors]) => errors.length ? [quantile(errors, 0.9)] : []), 10);
 	const x = logScale(LEAST_ERROR, high * 1.3, LEFT + 24, WIDTH - RIGHT, percent => `${+percent.toPrecision(1)} %`);
-	const y = () => 0, parts = [axes(x, Object.assign(y, {ticks: []}), 'error', '', height)];
+	const parts = [axes(x, {ticks: []}, 'error', '', height)];
 
 	classes.forEach(([name, kind, errors], i) => {
 		const middle = TOP + 26 + i * 44, at = share => x(Math.max(LEAST_ERROR, quantile(errors, share))).toFixed(1);
@@ -219,7 +220,7 @@ function drawKnown(data, rows) {
 function drawCoverage(data, rows) {
 	const height = 60 + 3 * 40;
 	const x = linearScale(0, 100, LEFT + 24, WIDTH - RIGHT, percent => `${percent} %`);
-	const parts = [axes(x, Object.assign(() => 0, {ticks: []}), 'share of launches', '', height)];
+	const parts = [axes(x, {ticks: []}, 'share of launches', '', height)];
 
 	NOVELTIES.forEach(([name], novelty) => {
 		const some = rows.filter(row => row[NOVELTY] === novelty), top = TOP + 16 + novelty * 40;

@@ -34,34 +34,70 @@ static int clean_names(const struct kc__html *page, struct kc_measured_names *na
 	return rc;
 }
 
-static void cut_causes(json_t *causes)
+/* What tells of whose launches rows are is left out where names are not to be told: null. */
+static void hide(json_t *rows, const char *key)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		json_object_set_new(json_array_get(rows, i), key, json_null());
+}
+
+static void cut_causes(json_t *causes, int anonymous)
 {
 	for (size_t i = 0; i < json_array_size(causes); i++) {
 		json_t *kernels = json_object_get(json_array_get(causes, i), "kernels");
 
 		cut(kernels, ROWS);
 		for (size_t k = 0; k < json_array_size(kernels); k++) {
+			json_t *processes = json_object_get(json_array_get(kernels, k), "processes");
+
 			cut(json_object_get(json_array_get(kernels, k), "beside"), BESIDE);
-			cut(json_object_get(json_array_get(kernels, k), "processes"), BESIDE);
+			cut(processes, BESIDE);
+			if (anonymous)
+				hide(processes, "name");
 		}
 	}
 }
 
-static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
+/* Of a process nothing but its number is left where names are not to be told. */
+static void cut_stragglers(json_t *stragglers, int anonymous)
+{
+	cut(stragglers, ROWS);
+	if (anonymous) {
+		hide(stragglers, "name");
+		hide(stragglers, "gpu");
+	}
+}
+
+static void cut_launches(json_t *launches, int anonymous)
+{
+	if (anonymous) {
+		hide(launches, "process_name");
+		hide(launches, "gpu");
+	}
+}
+
+static json_t *slow_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits, int anonymous)
 {
 	const struct kc_slow_view view = {
 	    .runs = &s->runs,
 	    .slow = &s->slow,
+	    .gpu_states = &s->gpu_states,
 	    .store = s->this.store,
 	    .limits = *limits,
 	    .path = "",
 	    .worst = s->worst,
 	    .worst_count = s->worst_count,
 	    .other_devices = s->other_devices,
+	    .top = ROWS,
 	};
 	json_t *out = kc_slow_document(&view);
 
-	cut_causes(json_object_get(out, "causes"));
+	cut_causes(json_object_get(out, "causes"), anonymous);
+	cut_launches(json_object_get(out, "launches"), anonymous);
+	cut_stragglers(json_object_get(out, "processes"), anonymous);
+	if (anonymous)
+		hide(json_object_get(out, "ranks"), "name");
+	json_object_del(out, "gpus"); /* the page does not show them */
 	json_object_set_new(out, "earlier_too_large", json_integer(s->too_large));
 	return out;
 }
@@ -104,6 +140,16 @@ static json_t *left_out(const char *why)
 	return json_pack("{s:s}", "left_out", why);
 }
 
+/* A launch that took 0 ns, by a coarse clock, counts as 1 ns in sums; it cannot be compared. */
+static int is_measured(const struct kc_report *data)
+{
+	uint64_t launches = 0;
+
+	for (size_t i = 0; i < data->classes.count; i++)
+		launches += data->classes.at[i].measured;
+	return data->measured_ns > (double)launches;
+}
+
 /* Why the runs are not looked at; NULL: they are. */
 static const char *obstacle(const struct kc__html *page, char *out, size_t size)
 {
@@ -112,7 +158,7 @@ static const char *obstacle(const struct kc__html *page, char *out, size_t size)
 
 	if (selection->first_run != selection->last_run)
 		return "Several runs were chosen: choose one with --run.";
-	if (!(page->data->measured_ns > 0))
+	if (!is_measured(page->data))
 		return "Nothing was measured.";
 	if (page->data->ledger.launches <= MOST)
 		return NULL;
@@ -145,7 +191,7 @@ static int search(struct kc__html *page, struct kc_slow_search *s, const struct 
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	json_object_set_new(document, "slow", slow_json(s, &asked->limits));
+	json_object_set_new(document, "slow", slow_json(s, &asked->limits, page->request->anonymous));
 	if (s->runs.earlier_count)
 		json_object_set_new(document, "diff", diff_json(s, &asked->limits));
 	return KC_EXIT_OK;

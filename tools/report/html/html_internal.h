@@ -14,6 +14,7 @@
 #define KC__HTML_DEVICES 20u
 #define KC__HTML_PROCESSES 50u
 #define KC__HTML_MESSAGES 50u
+#define KC__HTML_GAPS 10u
 #define KC__HTML_LAUNCHES 12000u
 #define KC__HTML_WINDOW 700u /* launches of a part of the timeline */
 #define KC__HTML_WINDOWS 3u
@@ -75,10 +76,13 @@ int kc__html_compared(struct kc__html *page, json_t *document);
 /* html_document.c: the whole document, to be released either way. Returns an exit status likewise. */
 int kc__html_document(struct kc__html *page, json_t **out);
 
+/* html_fields.c: the columns of the page's tables, by the name of the table (kc_fields_of_page()). NULL: no memory. */
+json_t *kc__html_fields(void);
+
 /* html_page.c */
 /* Writes a document so that nothing in it is taken for markup inside an element <script>. */
 void kc__html_put_json(const json_t *document, FILE *to);
-/* The page around the document. */
+/* The page around the document and the fields of its tables. */
 void kc__html_put(const json_t *document, FILE *to);
 
 #endif

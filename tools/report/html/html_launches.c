@@ -91,24 +91,36 @@ static int64_t base_of(const struct kc_sample *sample)
 	return base;
 }
 
-static json_t *pid_of(const struct kc__html *page, int64_t process)
+static const struct kc_process_row *process_of(const struct kc__html *page, int64_t process)
 {
 	for (size_t i = 0; i < page->data->process_count; i++)
 		if (page->data->processes[i].id == process)
-			return json_integer(page->data->processes[i].pid);
-	return json_null();
+			return page->data->processes + i;
+	return NULL;
+}
+
+/* "rank 3, node7 (pid 4102), GPU 1", the GPU where there are several. null: not known, or not to be told. */
+static json_t *process_name(const struct kc__html *page, const struct kc_process_row *process)
+{
+	int has_gpu = process && page->data->device_count > 1 && *process->gpus;
+
+	if (!process || !*process->name)
+		return json_null();
+	return json_sprintf("%s%s%s", process->name, has_gpu ? ", GPU " : "", has_gpu ? process->gpus : "");
 }
 
 static json_t *window_json(const struct kc__html *page, const struct kc__html_window *window)
 {
 	const struct kc_sample_launch *all = window->sample.launches.at;
+	const struct kc_process_row *process = process_of(page, all->process);
 	int64_t base_ns = base_of(&window->sample);
 	json_t *rows = json_array();
 
 	for (size_t i = 0; i < window->sample.launches.count; i++)
 		json_array_append_new(rows, window_row(page, all + i, base_ns));
-	return json_pack("{s:s,s:o,s:I,s:o}", "title", window->title, "pid", pid_of(page, all->process), "base_ns",
-			 (json_int_t)base_ns, "rows", rows);
+	return json_pack("{s:s,s:o,s:o,s:I,s:o}", "title", window->title, "pid",
+			 process ? json_integer(process->pid) : json_null(), "process", process_name(page, process),
+			 "base_ns", (json_int_t)base_ns, "rows", rows);
 }
 
 int kc__html_windows_json(const struct kc__html *page, json_t **out)

@@ -100,16 +100,23 @@ static json_t *trim_streams(struct kc_activity *activity)
 	return out;
 }
 
+static json_t *trim_places(struct kc_activity *activity)
+{
+	size_t of = activity->place_count;
+	json_t *out = trimmed(&activity->place_count, KC__HTML_PROCESSES);
+
+	for (size_t i = activity->place_count; i < of; i++)
+		free(activity->places[i].name);
+	return out;
+}
+
 static json_t *trim_processes(struct kc_report *data)
 {
 	size_t of = data->process_count;
 	json_t *out = trimmed(&data->process_count, KC__HTML_PROCESSES);
 
-	for (size_t i = data->process_count; i < of; i++) {
-		free(data->processes[i].command_line);
-		free(data->processes[i].ended);
-		free(data->processes[i].measure);
-	}
+	for (size_t i = data->process_count; i < of; i++)
+		kc_process_row_clear(data->processes + i);
 	return out;
 }
 
@@ -174,13 +181,33 @@ int kc__html_groups(const struct kc__html *page, struct kc_groups *kernels)
 	return clean_groups(page, kernels);
 }
 
+/* "train.json (pid 4102), stream 7" becomes "pid 4102, stream 7". */
+static int clean_origin(const struct kc__html *page, char **name)
+{
+	char *pid = page->request->anonymous ? strstr(*name, " (pid ") : NULL, *next, *close;
+
+	while (pid && (next = strstr(pid + 1, " (pid "))) /* the file may be called so, too */
+		pid = next;
+	close = pid ? strchr(pid, ')') : NULL;
+	if (close) {
+		memmove(close, close + 1, strlen(close));
+		memmove(*name, pid + 2, strlen(pid + 2) + 1);
+	}
+	return shorten(name);
+}
+
 static int clean_processes(const struct kc__html *page)
 {
 	struct kc_process_row *at = page->data->processes;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < page->data->process_count; i++) {
-		rc = clean_text(page, &at[i].command_line);
+		char **const texts[] = {&at[i].command_line, &at[i].host, &at[i].container, &at[i].visible_devices,
+					&at[i].job};
+
+		rc = clean_origin(page, &at[i].name);
+		for (size_t k = 0; rc == 0 && k < sizeof(texts) / sizeof(*texts); k++)
+			rc = clean_text(page, texts[k]);
 		rc = rc ? rc : shorten(&at[i].ended);
 		rc = rc ? rc : shorten(&at[i].measure);
 	}
@@ -199,29 +226,39 @@ static int clean_messages(const struct kc__html *page)
 	return rc;
 }
 
-/* "train.json (pid 4102), stream 7" becomes "pid 4102, stream 7". */
-static int clean_stream(const struct kc__html *page, char **name)
-{
-	char *pid = page->request->anonymous ? strstr(*name, " (pid ") : NULL, *next, *close;
-
-	while (pid && (next = strstr(pid + 1, " (pid "))) /* the file may be called so, too */
-		pid = next;
-	close = pid ? strchr(pid, ')') : NULL;
-	if (close) {
-		memmove(close, close + 1, strlen(close));
-		memmove(*name, pid + 2, strlen(pid + 2) + 1);
-	}
-	return shorten(name);
-}
-
 static int clean_streams(const struct kc__html *page)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < page->data->streams.count; i++)
-		rc = clean_stream(page, &page->data->streams.at[i].name);
+		rc = clean_origin(page, &page->data->streams.at[i].name);
 	for (size_t i = 0; rc == 0 && i < page->activity->stream_count; i++)
-		rc = clean_stream(page, &page->activity->streams[i].name);
+		rc = clean_origin(page, &page->activity->streams[i].name);
+	return rc;
+}
+
+/* What is no kernel is called by a word of ours. */
+static int clean_side(const struct kc__html *page, const struct kc_interval *interval, struct kc_gap_side *side)
+{
+	int rc = interval->is_copy || interval->is_graph ? 0 : kc__html_name(page, &side->name);
+
+	return rc ? rc : clean_origin(page, &side->stream);
+}
+
+static int clean_times(const struct kc__html *page)
+{
+	struct kc_activity *activity = page->activity;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < activity->place_count; i++)
+		rc = clean_origin(page, &activity->places[i].name);
+	for (size_t i = 0; rc == 0 && i < activity->gap_count; i++) {
+		struct kc_gap_activity *gap = activity->gaps + i;
+
+		rc = clean_origin(page, &gap->process_name);
+		rc = rc ? rc : clean_side(page, &gap->gap.before, &gap->before);
+		rc = rc ? rc : clean_side(page, &gap->gap.after, &gap->after);
+	}
 	return rc;
 }
 
@@ -249,6 +286,8 @@ static int clean(const struct kc__html *page)
 		rc = clean_messages(page);
 	if (rc == 0)
 		rc = clean_streams(page);
+	if (rc == 0)
+		rc = clean_times(page);
 	for (size_t i = 0; i < page->data->device_count; i++)
 		clean_device(page, page->data->devices + i);
 	return rc;
@@ -262,9 +301,13 @@ int kc__html_trim(struct kc__html *page, json_t **counts)
 	*counts = json_object();
 	json_object_set_new(*counts, "kernels", trim_groups(&data->kernels, KC__HTML_KERNELS));
 	json_object_set_new(*counts, "streams", trim_groups(&data->streams, KC__HTML_STREAMS));
+	json_decref(trim_groups(&data->ranks, 0)); /* the page does not show them */
+	json_decref(trim_groups(&data->gpus, 0));
 	json_object_set_new(*counts, "processes", trim_processes(data));
 	json_object_set_new(*counts, "messages", trim_messages(data));
 	json_object_set_new(*counts, "stream_times", trim_streams(page->activity));
+	json_object_set_new(*counts, "places", trim_places(page->activity));
+	kc_activity_keep_gaps(page->activity, KC__HTML_GAPS);
 	json_object_set_new(*counts, "devices", trimmed(&data->device_count, KC__HTML_DEVICES));
 	rc = index_kernels(page);
 	return rc ? rc : clean(page);

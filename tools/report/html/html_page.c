@@ -46,6 +46,8 @@ static void put_policy(FILE *to)
 
 void kc__html_put(const json_t *document, FILE *to)
 {
+	json_t *fields = kc__html_fields();
+
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", to);
 	put_policy(to);
 	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -57,6 +59,9 @@ void kc__html_put(const json_t *document, FILE *to)
 	      "<script type=\"application/json\" id=\"data\">",
 	      to);
 	kc__html_put_json(document, to);
+	fputs("</script>\n<script type=\"application/json\" id=\"fields\">", to);
+	kc__html_put_json(fields, to);
+	json_decref(fields);
 	fputs("</script>\n<script>", to);
 	fwrite(kc__html_script, 1, kc__html_script_bytes, to);
 	fputs("</script>\n</body>\n</html>\n", to);

@@ -55,8 +55,8 @@ static void one_script_and_one_style(void **state)
 	char *text = put_into_text(kc__html_put, document);
 
 	(void)state;
-	assert_int_equal(count_of(text, "<script"), 2); /* the data and the script */
-	assert_int_equal(count_of(text, "</script"), 2);
+	assert_int_equal(count_of(text, "<script"), 3); /* the data, the fields and the script */
+	assert_int_equal(count_of(text, "</script"), 3);
 	assert_int_equal(count_of(text, "<style"), 1);
 	assert_int_equal(count_of(text, "</style"), 1);
 	assert_int_equal(count_of(text, "<img"), 0);

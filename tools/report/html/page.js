@@ -2,15 +2,6 @@
  * The page, from the JSON document in it. Parts of which the document has nothing are left out, or say why.
  */
 const CASES = ['alone', 'together', 'in the last wave', 'one after the other'];
-const SLOW_CAUSES = {
-	new_size: ['a new size', 'the kernel was given more work than before'],
-	slower_process: ['slower on this process', 'other processes of this run had the kernel faster'],
-	slower_than_before: ['slower than before', 'the kernel was faster in earlier runs'],
-	drift: ['drift', 'the kernel was faster in another part of this run'],
-	first_launch: ['first launch', "the kernel's first in its process: loading, cold caches"],
-	overlap: ['overlapped', 'other kernels ran at the same time'],
-	unexplained: ['not explained', 'no other cause was found'],
-};
 const MESSAGE_COUNT = message => message.count > 1 ? ` (${showCount(message.count)} times)` : '';
 
 /* What figures and tables ask for. */
@@ -44,7 +35,7 @@ class Data {
 
 	/* The kernels that took most time have colours of their own; 6: all others. */
 	colourOf(kernel) {
-		return kernel >= 0 && kernel < 6 ? kernel : 6;
+		return kernel >= 0 ? Math.min(kernel, 6) : 6;
 	}
 
 	streamOf(stream) {
@@ -64,7 +55,7 @@ function titleOf(data) {
 }
 
 function startOf(report) {
-	const started = Math.min(...report.processes.map(process => process.started_unix_ns).filter(ns => ns > 0));
+	const started = Math.min(...report.processes.map(process => process.started_unix_ns).filter(ns => ns));
 
 	return Number.isFinite(started) ? new Date(started / 1e6).toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : '';
 }
@@ -82,7 +73,7 @@ function filterText(filter) {
 		if (filter[key])
 			said.push(text + JSON.stringify(filter[key]));
 	}
-	for (const [key, text] of [['streams', 'stream '], ['processes', 'process '], ['devices', 'GPU ']]) {
+	for (const [key, text] of [['streams', 'stream '], ['processes', 'process '], ['ranks', 'rank '], ['devices', 'GPU ']]) {
 		if (filter[key])
 			said.push(text + [].concat(filter[key]).join(', '));
 	}
@@ -95,13 +86,16 @@ function filterText(filter) {
 
 function ranAnswer(data) {
 	const report = data.report, use = report.activity && report.activity.devices[0];
-	const busy = use && use.span_ns > 0 ? `The GPU was busy ${showPercent(100 * use.busy_ns / use.span_ns)} of ${showTime(use.span_ns)}. ` : '';
+	const busy = use && use.span_ns ? `The GPU was busy ${showPercent(100 * use.busy_ns / use.span_ns)} of ${showTime(use.span_ns)}. ` : '';
 	const first = report.kernels[0];
 
 	return [element('b', {}, counted(report.ledger.launches, 'launch', 'launches'), ' of ', counted(data.page.counts.kernels.of, 'kernel')),
-		element('p', {}, busy, report.measured_ns > 0 ? `The kernels took ${showTime(report.measured_ns)}` : 'Nothing was measured',
-			report.measured_ns > 0 && first ? [', ', showPercent(first.time_share), ' of it ', element('code', {}, data.shortOf(0)), '.'] : '.')];
+		element('p', {}, busy, report.measured_ns ? `The kernels took ${showTime(report.measured_ns)}` : 'Nothing was measured',
+			report.measured_ns && first ? [', ', showPercent(first.time_share), ' of it ', element('code', {}, data.shortOf(0)), '.'] : '.')];
 }
+
+const lostShare = slow => slow.judged.launches ? showPercent(slow.lost.share) + (slow.judged.launches < slow.measured.launches
+	? ` of the ${showTime(slow.judged.ns)} that could be judged` : '') : 'nothing could be judged';
 
 function slowAnswer(data) {
 	const slow = data.page.slow;
@@ -109,8 +103,8 @@ function slowAnswer(data) {
 	if (slow.left_out)
 		return [element('b', {}, 'not looked at'), element('p', {}, slow.left_out)];
 	const causes = slow.causes.filter(cause => cause.lost_ns > 0).sort((a, b) => b.lost_ns - a.lost_ns);
-	return [element('b', {}, `${showTime(slow.lost.ns)} lost, ${showPercent(100 * slow.lost.ns / slow.measured.ns)}`),
-		element('p', {}, causes.length ? `Most of it: ${SLOW_CAUSES[causes[0].cause][0]} (${showTime(causes[0].lost_ns)}, ` +
+	return [element('b', {}, `${showTime(slow.lost.ns)} lost, ${lostShare(slow)}`),
+		element('p', {}, causes.length ? `Most of it: ${causes[0].why} (${showTime(causes[0].lost_ns)}, ` +
 			`${counted(causes[0].launches, 'launch', 'launches')}).` : 'No launch took much longer than others like it.')];
 }
 
@@ -142,14 +136,8 @@ function pageTop(data) {
 
 /* --- what ran */
 
-function timeColumns(name, copies) {
-	const share = key => use => use.span_ns > 0 && isKnown(use[key]) ? 100 * use[key] / use.span_ns : NaN;
-	const column = (title, key, about) => ({title: title, value: share(key), show: showPercent, bar: use => share(key)(use) / 100, about: about});
-
-	return [{title: name, text: true, value: use => use.shown}, {title: 'first to last', value: use => use.span_ns, show: showTime},
-		column('kernels', 'kernels_ns', 'at least one kernel ran'), ...(copies ? [column('copies only', 'copies_only_ns', 'a copy ran, and no kernel')] : []),
-		column('idle', 'idle_ns', 'nothing ran'), column('launch-bound', 'idle_launch_bound_ns', 'idle, as the host had not launched what ran next')];
-}
+const SHARES = Object.fromEntries(['busy', 'kernels', 'compute', 'communication_exposed', 'communication_hidden', 'copies_only', 'idle', 'idle_launch_bound']
+	.map(name => [`${name}_share`, row => row[`${name}_share`] / 100]));
 
 function timeUse(data) {
 	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, data.report.activity && data.report.activity.devices.length > 1 && device.gpu ? `${device.gpu}, ${device.name}` : device.name]));
@@ -158,11 +146,17 @@ function timeUse(data) {
 		return element('p', {class: 'note'}, 'Where the time of the GPU went is not shown: for more than 2,000,000 launches and copies, --exact reads all of them; with --measure=adaptive, not all are measured.');
 	if (!activity.devices.length)
 		return null;
-	activity.devices.forEach(use => use.shown = names.get(use.device) || 'device not known');
-	activity.streams.forEach(use => use.shown = use.name);
-	return [plainTable(timeColumns('GPU', activity.copies_measured), activity.devices),
-		foldedTable(timeColumns('stream', activity.copies_measured), activity.streams),
-		element('p', {class: 'note'}, part(data.page.counts.stream_times, 'stream'))];
+	const table = (name, rows) => plainTable(fieldColumns(name, SHARES), rows);
+	const devices = activity.devices.map(use => ({...use, name: names.get(use.device) || 'device not known'}));
+
+	return [table('devices', devices), activity.processes.length > 1 ? foldedTable(fieldColumns('places', SHARES), activity.processes) : null,
+		foldedTable(fieldColumns('streams', SHARES), activity.streams),
+		element('p', {class: 'note'}, part(data.page.counts.stream_times, 'stream')),
+		activity.devices.some(use => use.communication_ns) ? element('p', {class: 'note'},
+			'Communication is hidden while another kernel computes; a copy does not hide it.') : null,
+		activity.copies.length ? table('copies', activity.copies) : null,
+		activity.gaps.length ? [table('idle_causes', activity.idle_causes), plainTable(fieldColumns('gaps'), activity.gaps,
+			'The longest gaps in which nothing ran on a GPU (at: since the start of the run)')] : null];
 }
 
 /* Which part of a list the page shows; nothing if all. */
@@ -172,7 +166,10 @@ function part(count, one) {
 
 function ran(data) {
 	const shown = data.page.counts.processes, processes = foldedTable([
-		{title: 'process', text: true, value: process => process.command_line || 'pid ' + process.pid},
+		{title: 'process', text: true, value: process => process.command_line || process.name},
+		...(data.report.processes.some(process => process.rank !== null) ? [{title: 'rank', value: process => process.rank},
+			{title: 'host', text: true, value: process => process.host || ''},
+			{title: 'GPU', text: true, value: process => process.gpus.join(', ')}] : []),
 		{title: 'pid', value: process => process.pid, show: String},
 		{title: 'ended', text: true, value: process => process.ended || 'not known'},
 		{title: 'launches', value: process => process.launches, show: showCount},
@@ -185,28 +182,56 @@ function ran(data) {
 /* --- what was slow, and what changed */
 
 function slowKernels(slow) {
-	const rows = slow.causes.flatMap(cause => cause.kernels.map(kernel => ({...kernel, cause: SLOW_CAUSES[cause.cause][0]})))
-		.sort((a, b) => b.lost_ns - a.lost_ns).slice(0, 20), most = rows.length ? rows[0].lost_ns : 1;
-	const cause = row => row.cause + (row.processes.length ? ` (pid ${row.processes.map(process => process.pid).join(', ')})` : '');
+	const rows = slow.causes.flatMap(cause => cause.kernels.map(kernel => ({...kernel, cause: cause.why})))
+		.sort((a, b) => b.lost_ns - a.lost_ns).slice(0, 20), most = rows.length && rows[0].lost_ns;
+	const listed = (rows, key) => rows.map(row => row[key]).join(', ');
+	const whose = of => of.every(process => process.name) ? listed(of, 'name') : 'pid ' + listed(of, 'pid');
+	const cause = row => row.cause + (row.processes.length ? ` (${whose(row.processes)})` : '');
 	const beside = row => row.beside.map(other => `${other.name} ${showTime(other.lost_ns)}`).join(', ');
 
-	return plainTable([{title: 'lost', value: row => row.lost_ns, show: showTime, bar: row => row.lost_ns / most},
-		{title: 'took', value: row => row.took_ns, show: showTime}, {title: 'launches', value: row => row.launches, show: showCount},
-		{title: 'cause', text: true, value: cause}, {title: 'kernel', text: true, value: row => row.name,
-			show: name => element('code', {}, name)}, {title: 'lost beside', text: true, value: beside, show: text => text}], rows,
+	const [lost, took, launches, kernel] = fieldColumns('slow_kernels', {lost_ns: row => row.lost_ns / most});
+
+	return plainTable([lost, took, launches, {title: 'cause', text: true, value: cause}, kernel, {title: 'lost beside', text: true, value: beside}], rows,
 	'By kernel: the time that its slow launches lost, and that they took');
 }
 
-function slowLaunches(slow) {
-	const also = row => Object.entries(row.causes).filter(([cause]) => cause !== row.cause)
-		.map(([cause, ns]) => `${SLOW_CAUSES[cause][0]} ${showTime(ns)}`).join(', ');
+function overlapped(slow) {
+	const {launches, alone_ns, together_ns, saved_ns: saved} = slow.overlapped;
 
-	return plainTable([{title: 'lost', value: row => row.lost_ns, show: showTime}, {title: 'took', value: row => row.took_ns, show: showTime},
-		{title: 'should', value: row => row.should_ns, show: showTime}, {title: 'at', value: row => row.after_ns, show: showTime},
-		{title: 'stream', value: row => row.stream, show: stream => isKnown(stream) ? String(stream) : '-'},
-		{title: 'cause', text: true, value: row => SLOW_CAUSES[row.cause][0]}, {title: 'also', text: true, value: also, show: text => text},
-		{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)}], slow.launches,
+	return launches ? element('p', {class: 'note'}, `Kernels at the same time as others, ${counted(launches, 'launch', 'launches')}: one after the other they would have taken ` +
+		`${slow.judged.launches < slow.measured.launches ? 'up to ' : ''}${showTime(alone_ns)}, together they took ${showTime(together_ns)} ` +
+		`(${showTime(Math.abs(saved))} ${saved < 0 ? 'lost' : 'saved'}).`) : null;
+}
+
+function stragglers(slow) {
+	const most = Math.max(...slow.processes.map(row => row.lost_ns), 1);
+	const than = row => row.others === 1 ? 'the only other one; which of the two is as it should be is not known' : counted(row.others, 'other one', 'others');
+
+	return slow.processes.length ? plainTable([...fieldColumns('stragglers', {lost_ns: row => row.lost_ns / most}),
+		{title: 'slower than', text: true, value: than}], slow.processes.map(row => ({...row, name: row.name || 'pid ' + row.pid})),
+	'Stragglers: ranks or GPUs that are slower than others at the same, and what others waited for them in collectives') : null;
+}
+
+/* several: processes or GPUs. */
+function slowLaunches(slow, several) {
+	const also = row => Object.entries(row.causes).filter(([cause]) => cause !== row.cause)
+		.map(([cause, ns]) => `${slow.causes.find(one => one.cause === cause).why} ${showTime(ns)}`).join(', ');
+
+	const columns = fieldColumns('slow_launches');
+
+	const places = several ? [{title: 'rank or process', text: true, value: row => row.process_name || `pid ${row.pid}`},
+		{title: 'GPU', text: true, value: row => row.gpu || ''}] : [];
+
+	return plainTable([...columns.slice(0, -1), ...places, {title: 'also', text: true, value: also}, ...columns.slice(-1)], slow.launches,
 	'The launches that lost most, up to 3 of a kernel and cause (at: since the first launch of the run began)');
+}
+
+function slowRanks(slow) {
+	const most = Math.max(...slow.ranks.map(row => row.lost_ns), 1);
+
+	return slow.ranks.length > 1 ? plainTable(fieldColumns('slow_ranks', {lost_ns: row => row.lost_ns / most}),
+		slow.ranks.map(row => ({...row, name: row.name || 'pid ' + row.pid})),
+		'By rank or process, those that lost most: what their launches lost of what could be judged, and others waited for them') : null;
 }
 
 function comparedWith(slow) {
@@ -222,30 +247,24 @@ function slowSection(data) {
 
 	if (slow.left_out)
 		return section('slow', 'What was slow', element('p', {class: 'note'}, slow.left_out));
-	const causes = slow.causes.filter(cause => cause.launches).sort((a, b) => b.lost_ns - a.lost_ns), most = causes.length ? causes[0].lost_ns : 1;
+	const causes = slow.causes.filter(cause => cause.launches).sort((a, b) => b.lost_ns - a.lost_ns), most = causes.length && causes[0].lost_ns;
 	const unknown = [[slow.unknown, 'have too few others like them'], [slow.never_alone, 'were overlapped as all others like them, so what that costs is not known']]
-		.filter(([sum]) => sum.launches).map(([sum, what]) => `${counted(sum.launches, 'launch', 'launches')} (${showPercent(100 * sum.ns / slow.measured.ns)} of the time) ${what}.`);
+		.filter(([sum]) => sum.launches).map(([sum, what]) => `${counted(sum.launches, 'launch', 'launches')} (${showPercent(sum.share)} of the time) ${what}.`);
 
-	return section('slow', 'What was slow', element('p', {}, causes.length ? `${showTime(slow.lost.ns)} of ${showTime(slow.measured.ns)} lost ` +
-		`(${showPercent(100 * slow.lost.ns / slow.measured.ns)}), in ${showCount(slow.lost.launches)} of ${counted(slow.measured.launches, 'measured launch', 'measured launches')}.`
-		: `None of ${counted(slow.measured.launches, 'measured launch', 'measured launches')} took much longer than it should.`),
+	return section('slow', 'What was slow', element('p', {}, causes.length ? `${showTime(slow.lost.ns)} lost, ` +
+		`${lostShare(slow)}, in ${showCount(slow.lost.launches)} of ${counted(slow.judged.launches, 'launch', 'launches')}.`
+		: `None of ${counted(slow.judged.launches, 'launch', 'launches')} that could be judged took much longer than it should.`),
 	element('p', {class: 'note'}, comparedWith(slow), ' What a launch should take is the median of others like it that ran alone.'),
-	causes.length ? [plainTable([{title: 'lost', value: cause => cause.lost_ns, show: showTime, bar: cause => cause.lost_ns / most},
-		{title: 'launches', value: cause => cause.launches, show: showCount}, {title: 'cause', text: true, value: cause => SLOW_CAUSES[cause.cause][0]},
-		{title: 'what it means', text: true, value: cause => SLOW_CAUSES[cause.cause][1]}], causes), slowKernels(slow), slowLaunches(slow)] : null,
+	causes.length ? [stragglers(slow), plainTable(fieldColumns('slow_causes', {lost_ns: cause => cause.lost_ns / most}), causes),
+		causes.filter(cause => cause.gpu && cause.gpu.why).map(cause => element('p', {class: 'note'}, `drift: ${cause.gpu.why}`))] : null,
+	overlapped(slow), causes.length ? [slowKernels(slow), slowLaunches(slow, data.report.processes.length > 1 || data.report.devices.length > 1), slowRanks(slow)] : null,
 	unknown.length ? element('p', {class: 'note'}, unknown.join(' ')) : null);
 }
 
-const signed = (show, value) => !isKnown(value) ? '-' : (value < 0 ? '−' : '+') + show(Math.abs(value));
-
 function changesTable(diff) {
-	const most = Math.max(...diff.changes.map(row => Math.abs(row.lost_ns)), 1);
+	const most = Math.max(...diff.changes.map(row => Math.abs(row.lost_ns)));
 
-	return diff.changes.length ? plainTable([{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
-		{title: 'launches', value: row => row.launches, show: showCount}, {title: 'before', value: row => row.old_ns, show: showTime},
-		{title: 'now', value: row => row.new_ns, show: showTime}, {title: 'change', value: row => row.change, show: percent => signed(showPercent, percent)},
-		{title: 'time lost', value: row => row.lost_ns, show: ns => signed(showTime, ns), bar: row => Math.abs(row.lost_ns) / most},
-		{title: 'p', value: row => row.p, show: p => p < 1e-4 ? '< 0.0001' : p.toFixed(4)}], diff.changes,
+	return diff.changes.length ? plainTable(fieldColumns('changes', {lost_ns: row => Math.abs(row.lost_ns) / most}), diff.changes,
 	`Kernels that changed by more than ${showPercent(diff.over)} and ${showTime(diff.floor_ns)} per launch (false discovery rate: ${showPercent(diff.false_discoveries)})` +
 		(diff.counts.changes > diff.changes.length ? `; ${partOf(diff.changes.length, diff.counts.changes, 'kernel')}, those that lost most time` : ''))
 		: element('p', {}, `No kernel changed by more than ${showPercent(diff.over)} and ${showTime(diff.floor_ns)} per launch.`);
@@ -261,7 +280,7 @@ const DIFF_WHYS = {
 /* Rows that add up to the difference. */
 function contributorsTable(diff) {
 	const rows = diff.contributors, of = diff.counts.contributors, others = diff.other_contributors;
-	const most = Math.max(...rows.map(row => Math.abs(row.difference_ns)), 1), sum = rows.reduce((ns, row) => ns + row.difference_ns, 0);
+	const most = Math.max(...rows.map(row => Math.abs(row.difference_ns))), sum = rows.reduce((ns, row) => ns + row.difference_ns, 0);
 	const rest = [[of - rows.length, diff.sums.difference_ns - sum - others.difference_ns, 'other kernel', 'smaller'],
 		[others.kernels, others.difference_ns, 'other kernel', 'below the limits, or by chance']]
 		.filter(([n]) => n).map(([n, ns, what, why]) => ({name: counted(n, what), difference_ns: ns, why: why}));
@@ -284,7 +303,7 @@ function changed(data) {
 	const sums = diff.sums;
 
 	return section('changed', 'What changed', element('p', {}, `Measured time of all kernels: ${showTime(sums.old_ns)} before, ${showTime(sums.new_ns)} now, ` +
-		`${signed(showTime, sums.difference_ns)} (${signed(showPercent, 100 * sums.difference_ns / sums.old_ns)}).`),
+		`${signed(showTime, sums.difference_ns)} (${signed(showPercent, sums.change)}).`),
 	element('p', {class: 'note'}, `Before: run${diff.old_source.runs.length > 1 ? 's' : ''} ${diff.old_source.runs.join(', ')}` +
 		(diff.old_source.runs.length > 1 ? ', on average' : '') + `; now: run ${diff.new_source.runs.join(', ')}.` +
 		(data.report.filter ? ' All launches are compared, those that do not match the filter, too.' : '')),
@@ -296,14 +315,9 @@ function changed(data) {
 function accuracyTable(data) {
 	const figures = data.figures, rows = [['all', 'accuracy'], ['first seen', 'first_seen'], ['new size', 'new_size'], ['repeated', 'repeated'],
 		['solo', 'solo'], ['overlapped', 'overlapped'], ['  by earlier launches', 'behind'], ['  by later launches', 'overtaken']]
-		.map(([name, key]) => ({name: name, ...figures[key]}));
+		.map(([name, key]) => ({name: name, accuracy: figures[key]}));
 
-	return plainTable([{title: 'launches', text: true, value: row => row.name}, {title: 'matched', value: row => row.n, show: showCount},
-		{title: 'median', value: row => row.median, show: showPercent}, {title: 'by time', value: row => row.mape_time_weighted, show: showPercent,
-			about: 'sum of |predicted − measured| over the sum of measured'},
-		{title: 'p90', value: row => row.p90, show: showPercent}, {title: 'within 20 %', value: row => row.within_20, show: showPercent,
-			bar: row => row.within_20 / 100},
-		{title: 'pred/meas', value: row => row.bias, show: showRatio, about: 'geometric mean'}, {title: 'mean', value: row => row.mape, show: showPercent}],
+	return plainTable(fieldColumns('classes', {'accuracy.within_20': row => row.accuracy.within_20 / 100}).map((column, i) => i ? column : {...column, show: name => name}),
 	rows, `Errors: |predicted − measured| / measured, of ${counted(figures.accuracy.n, 'launch', 'launches')} that were predicted and measured` +
 		(figures.exact ? '' : '; median and p90 within 1 % of them'));
 }
@@ -341,24 +355,46 @@ function accuracy(data) {
 		concurrency(data));
 }
 
+/* --- classes of kernels, and how near the limits they come */
+
+function classTable(data) {
+	const rows = data.report.classes.filter(row => row.measured);
+
+	return rows.length < 2 ? null : plainTable(fieldColumns('by_class', {time_share: row => row.time_share / rows[0].time_share}), rows);
+}
+
+/* What tells the work of these kernels. */
+function toldBy(kernels) {
+	const from = kernels.map(kernel => kernel.work.from);
+
+	return [['code', 'their code'], ['operator', 'the operators that launched them']]
+		.filter(([one]) => from.some(each => each.includes(one))).map(([, words]) => words).join(' or ');
+}
+
+/* Of kernels whose work is known. */
+function limitTable(data) {
+	const rows = data.report.kernels.filter(kernel => kernel.work);
+
+	return rows.length ? [foldedTable(fieldColumns('limits'), rows), element('p', {class: 'note'},
+		`How near the limits: the work of ${showPercent(data.report.work_known)} of the kernels' time is known, from ${toldBy(rows)}.`)] : null;
+}
+
+function classes(data) {
+	const tables = [classTable(data), limitTable(data)];
+
+	return tables.some(table => table) ? section('classes', 'Classes and limits', ...tables) : null;
+}
+
 /* --- kernels */
 
 function kernels(data) {
-	const rows = data.figures.kernels.map(kernel => ({...kernel, time: kernel.time_share}));
-	const most = Math.max(...rows.map(row => row.time || 0), 1e-9), accuracyOf = (title, key, show, about) =>
-		({title: title, value: row => row.accuracy[key], show: show, about: about});
+	const rows = data.figures.kernels, most = Math.max(...rows.map(row => row.time_share));
 
 	if (!rows.length)
 		return null;
-	return section('kernels', 'Kernels', searchTable([
-		{title: 'kernel', text: true, value: row => row.name, show: name => element('code', {}, name)},
-		{title: 'share', value: row => row.time, show: showPercent, bar: row => row.time / most, about: 'of the measured time of all kernels'},
-		{title: 'launches', value: row => row.launches, show: showCount}, {title: 'mean', value: row => row.mean_measured_ns, show: showTime, about: 'measured'},
-		{title: 'predicted', value: row => row.mean_predicted_ns, show: showTime, about: 'mean'},
-		accuracyOf('median error', 'median', showPercent), accuracyOf('error by time', 'mape_time_weighted', showPercent),
-		accuracyOf('within 20 %', 'within_20', showPercent), accuracyOf('pred/meas', 'bias', showRatio, 'geometric mean'),
+	return section('kernels', 'Kernels', searchTable([...fieldColumns('kernels', {time_share: row => row.time_share / most}),
 		{title: 'why', text: true, value: row => row.why.join(', '), show: text => text, about: 'why predictions may be wrong'}],
-	rows, 'kernels', {by: 1, name: row => row.name, one: 'kernel', note: part(data.page.counts.kernels, 'kernel')}));
+	rows, 'kernels', {by: 1, name: row => `${row.name} ${row.class}`, one: 'kernel', note: part(data.page.counts.kernels, 'kernel')}));
 }
 
 /* --- timeline, ledger, messages */
@@ -405,7 +441,7 @@ function draw() {
 	const page = JSON.parse(document.getElementById('data').textContent), data = new Data(page), main = document.getElementById('page');
 
 	document.title = `kerncast: ${titleOf(data)}`;
-	add(main, [pageTop(data), ran(data), slowSection(data), changed(data), accuracy(data), timeline(data), kernels(data), ledger(data),
+	add(main, [pageTop(data), ran(data), slowSection(data), changed(data), accuracy(data), timeline(data), classes(data), kernels(data), ledger(data),
 		element('footer', {}, `kerncast ${page.version}. This page asks the network for nothing.` + (page.anonymous ?
 			' Names of kernels are hashed; paths, command lines and texts of messages are left out.' : ''))]);
 	main.querySelector('header').append(contents());

@@ -2,6 +2,23 @@
  * Tables. A column is {title, value, show, text, bar, about}: value(row) is what it is sorted by; show(value, row) what it
  * reads; text: it holds words, not numbers; bar(row): a share 0 to 1 that is drawn behind it; about: what it means.
  */
+
+/* What the command has columns for is told by itself: {key, head, unit, about} for each, by table. */
+const FIELDS = JSON.parse(document.getElementById('fields').textContent);
+const SHOWN = {
+	text: text => text === null || text === undefined ? '' : text, name: name => element('code', {}, name), count: showCount, id: id => isKnown(id) ? String(id) : '-',
+	bytes: showBytes, rate: showRate, flops: showOperations, ns: showTime, signed_ns: ns => signed(showTime, ns), percent: showPercent,
+	signed_percent: percent => signed(showPercent, percent), ratio: showRatio, p: showChance,
+};
+
+/* Columns of one of these tables; bars: by key. Keys of what is in an object of the row have a point. */
+function fieldColumns(table, bars) {
+	const valueOf = key => row => key.split('.').reduce((of, part) => of === null || of === undefined ? of : of[part], row);
+
+	return FIELDS[table].map(field => ({title: field.head, text: ['text', 'name'].includes(field.unit), value: valueOf(field.key),
+		show: SHOWN[field.unit], about: field.about, bar: (bars || {})[field.key]}));
+}
+
 function cellOf(column, row) {
 	const value = column.value(row), shown = column.show ? column.show(value, row) : isKnown(value) ? value : '-';
 	const cell = element('td', {class: column.text ? 'text' : 'number'}, shown instanceof Node ? shown : String(shown));
@@ -13,12 +30,9 @@ function cellOf(column, row) {
 	return cell;
 }
 
-function compareValues(a, b) {
-	if (!isKnown(a) || !isKnown(b))
-		return isKnown(a) ? -1 : isKnown(b) ? 1 : 0; /* what is not known comes last, both ways */
-	return typeof a === 'string' ? a.localeCompare(b) : a - b;
-}
+const compareValues = (a, b) => typeof a === 'string' ? a.localeCompare(b) : a - b;
 
+/* What is not known comes last, both ways. */
 function sortRows(rows, column, down) {
 	const known = rows.filter(row => isKnown(column.value(row)));
 

@@ -3,11 +3,12 @@
  * view.from to view.to, ns after the window's first moment, and is drawn again whenever that changes.
  */
 const LANE = 15, BETWEEN = 9, NAMES = 96, LINE_WIDTH = 1100, SCALE = 24;
+const LAST = LINE_WIDTH - 34; /* where the axis ends: the rest is for half of its last label */
 /* Of a row of a window. */
 const STREAM = 0, W_KERNEL = 1, P_FROM = 2, P_TO = 3, M_FROM = 4, M_TO = 5, W_LAUNCHED = 6, SEQUENCE = 7, W_NOVELTY = 8, BYTES = 9;
 
 const isCopy = row => row[BYTES] !== null;
-const lastOf = row => Math.max(row[P_TO] || 0, row[M_TO] || 0, row[W_LAUNCHED]);
+const lastOf = row => Math.max(row[P_TO], row[M_TO], row[W_LAUNCHED]);
 
 function sliceLines(data, row) {
 	const predicted = row[P_FROM] === null ? NaN : row[P_TO] - row[P_FROM], measured = row[M_FROM] === null ? NaN : row[M_TO] - row[M_FROM];
@@ -46,7 +47,7 @@ class Timeline {
 		this.svg.setAttribute('viewBox', `0 0 ${LINE_WIDTH} ${this.height}`);
 		const launches = this.rows.filter(row => !isCopy(row)).length;
 		this.about.textContent = `${counted(launches, 'launch', 'launches')} and ${counted(this.rows.length - launches, 'copy', 'copies')}` +
-			(isKnown(this.window.pid) ? ` of process ${this.window.pid}` : '') + `, from ${showTime(this.window.base_ns)} on, counted from the start of the run. ` +
+			(this.window.process ? ` of ${this.window.process}` : isKnown(this.window.pid) ? ` of process ${this.window.pid}` : '') + `, from ${showTime(this.window.base_ns)} on, counted from the start of the run. ` +
 			'In each stream, predicted (light) is above measured.';
 		this.show(0, this.whole);
 		this.tell(null);
@@ -81,14 +82,14 @@ class Timeline {
 
 		if (from === null || to < this.from || from > this.to)
 			return null;
-		const left = Math.max(NAMES, this.x(from)), right = Math.min(LINE_WIDTH, this.x(to));
+		const left = Math.max(NAMES, this.x(from)), right = Math.min(LAST, this.x(to));
 		return drawn('rect', {class: `slice ${kind ? 'measured' : 'predicted'} ${isCopy(row) ? 'copy' : 'k' + this.data.colourOf(row[W_KERNEL])}` +
 			(index === this.selected ? ' selected' : ''), x: left.toFixed(2), y: this.placeOf(row, kind) + (kind ? 0 : 1),
 			width: Math.max(0.7, right - left).toFixed(2), height: LANE - (kind ? 0 : 1), 'data-row': index});
 	}
 
 	draw() {
-		this.x = linearScale(this.from, this.to, NAMES, LINE_WIDTH - 4, showTime);
+		this.x = linearScale(this.from, this.to, NAMES, LAST, showTime);
 		const axis = drawn('g', {class: 'axes'}), names = drawn('g', {class: 'names'});
 
 		for (const [ns, text] of this.x.ticks)
@@ -136,7 +137,7 @@ class Timeline {
 	timeAt(event) {
 		const box = this.svg.getBoundingClientRect(), x = (event.clientX - box.left) * LINE_WIDTH / box.width;
 
-		return this.from + (x - NAMES) * (this.to - this.from) / (LINE_WIDTH - 4 - NAMES);
+		return this.from + (x - NAMES) * (this.to - this.from) / (LAST - NAMES);
 	}
 
 	listen() {
@@ -157,7 +158,7 @@ class Timeline {
 		svg.addEventListener('pointermove', event => {
 			if (held && event.buttons) {
 				const by = (event.clientX - held.at) * LINE_WIDTH / svg.getBoundingClientRect().width *
-					(this.to - this.from) / (LINE_WIDTH - NAMES);
+					(this.to - this.from) / (LAST - NAMES);
 
 				held.moved = held.moved || Math.abs(event.clientX - held.at) > 3;
 				hideTip();

@@ -1,0 +1,91 @@
+#include "launch_demand.h"
+
+#include "store/database/devices/device_row.h"
+#include "store/database/internal.h"
+#include "store/query/rows.h"
+
+#include <errno.h>
+
+#define LAUNCH                                                                                                         \
+	"SELECT s.device, s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes,"      \
+	" s.blocks_per_sm, k.registers, k.static_shared_bytes, k.local_bytes, k.max_threads_per_block, w.counts"       \
+	" FROM launch_row r JOIN shape s ON s.id = r.shape JOIN kernel k ON k.id = s.kernel"                           \
+	" LEFT JOIN work w ON w.process = r.id >> ?2 AND w.shape = r.shape AND w.arguments = coalesce(r.arguments, 0)" \
+	" WHERE r.id = ?1"
+
+static uint32_t column(sqlite3_stmt *row, int i)
+{
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+/* A GPU of another maker is none of those built in. */
+static const struct kc_device *stand_in(const struct kc_device *device, const struct kc_device *otherwise)
+{
+	const struct kc_device *meant = *device->name ? kc_device_builtin_meant(device->name) : NULL;
+
+	if (kc_device_is_foreign(device->name))
+		return NULL;
+	return meant ? meant : otherwise;
+}
+
+/* 0, -ENODATA or another -errno. */
+static int find_device(struct kc_store *s, int64_t id, const struct kc_device *otherwise, struct kc_device *device)
+{
+	struct kc_device_row row = {0};
+	int rc = kc__device_row_load(s, id, &row);
+
+	if (rc < 0)
+		return rc;
+	*device = row.device;
+	if (!device->sm_count || !device->clock_khz) {
+		const struct kc_device *other = stand_in(device, otherwise);
+
+		if (!other)
+			return -ENODATA;
+		kc_device_assume(device, other);
+	}
+	kc_device_complete(device);
+	return kc_device_is_possible(device) ? 0 : -ENODATA;
+}
+
+static int read_launch(struct kc_store *s, sqlite3_stmt *row, const struct kc_device *otherwise,
+		       struct kc_launch_demand *out)
+{
+	const struct kc_shape shape = {
+	    .grid = {column(row, 1), column(row, 2), column(row, 3)},
+	    .block = {column(row, 4), column(row, 5), column(row, 6)},
+	    .dynamic_shared_bytes = column(row, 7),
+	};
+	const struct kc_resources resources = {column(row, 9), column(row, 10), column(row, 11), column(row, 12)};
+	int rc;
+
+	out->device_id = sqlite3_column_int64(row, 0);
+	rc = find_device(s, out->device_id, otherwise, &out->device);
+	if (rc < 0)
+		return rc;
+	if (kc_work_init(&out->work, &out->device, &resources, &shape, column(row, 8)))
+		return -ENODATA;
+	out->is_counted = sqlite3_column_type(row, 13) == SQLITE_BLOB && !kc__column_counts(row, 13, &out->counts);
+	return 0;
+}
+
+int kc_launch_demand(struct kc_store *s, int64_t id, const struct kc_device *otherwise, struct kc_launch_demand *out)
+{
+	sqlite3_stmt *row;
+	int rc = sqlite3_prepare_v2(s->db, LAUNCH, -1, &row, NULL);
+
+	*out = (struct kc_launch_demand){0};
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(row, 1, id);
+	sqlite3_bind_int(row, 2, KC_SEQUENCE_BITS);
+	rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		rc = read_launch(s, row, otherwise, out);
+	else
+		rc = rc == SQLITE_DONE ? -ENODATA : kc__errno(s->db, rc);
+	sqlite3_finalize(row);
+	return rc;
+}

@@ -1,0 +1,375 @@
+#include "pair_search.h"
+#include "pair_meetings.h"
+
+#include "tools/command.h"
+#include "tools/system/database.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A measured launch that matches the filter. */
+struct timed {
+	uint32_t kernel, shape, arguments, place;
+	int64_t ns;
+	int is_alone;
+};
+
+/* Launches of one shape and arguments, by their place in the sorted list. */
+struct group {
+	uint32_t kernel;
+	size_t first, count, alone;
+	double time_ns;
+};
+
+struct groups {
+	struct timed *timed;
+	size_t timed_count;
+	struct group *at;
+	size_t count;
+	double *solo_ns; /* by place in the run; 0: nothing like it ran alone */
+};
+
+static const struct kc_measured_launch *launch_at(const struct kc_pair_search *s, size_t place)
+{
+	return (const struct kc_measured_launch *)s->side.runs[0].launches.at + place;
+}
+
+static const struct kc_measured_moment *moment_at(const struct kc_pair_search *s, size_t place)
+{
+	return (const struct kc_measured_moment *)s->side.runs[0].moments.at + place;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Those that ran alone first, the shortest of these first. */
+static int by_group(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+	int order = compare(x->kernel, y->kernel);
+
+	if (!order)
+		order = compare(x->shape, y->shape);
+	if (!order)
+		order = compare(x->arguments, y->arguments);
+	if (!order)
+		order = y->is_alone - x->is_alone;
+	if (!order)
+		order = (x->ns > y->ns) - (x->ns < y->ns);
+	return order ? order : compare(x->place, y->place);
+}
+
+static int is_alike(const struct timed *a, const struct timed *b)
+{
+	return a->kernel == b->kernel && a->shape == b->shape && a->arguments == b->arguments;
+}
+
+static void list_timed(const struct kc_pair_search *s, struct groups *g)
+{
+	for (size_t i = 0; i < s->side.runs[0].launches.count; i++) {
+		const struct kc_measured_launch *launch = launch_at(s, i);
+
+		if (launch->ns <= 0 || !moment_at(s, i)->matches)
+			continue;
+		g->timed[g->timed_count++] = (struct timed){
+		    .kernel = kc_measured_shape(&s->names, launch->shape)->kernel,
+		    .shape = launch->shape,
+		    .arguments = launch->arguments,
+		    .place = (uint32_t)i,
+		    .ns = launch->ns,
+		    .is_alone = launch->overlap == KC_OVERLAP_NONE,
+		};
+	}
+	qsort(g->timed, g->timed_count, sizeof(*g->timed), by_group);
+}
+
+static void close_group(struct groups *g, struct group *group)
+{
+	double solo_ns = group->alone ? (double)g->timed[group->first + group->alone / 2].ns : 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		group->time_ns += (double)g->timed[group->first + i].ns;
+		g->solo_ns[g->timed[group->first + i].place] = solo_ns;
+	}
+}
+
+static void list_groups(struct groups *g)
+{
+	for (size_t i = 0; i < g->timed_count; i++) {
+		if (!i || !is_alike(&g->timed[i - 1], &g->timed[i]))
+			g->at[g->count++] = (struct group){.kernel = g->timed[i].kernel, .first = i};
+		g->at[g->count - 1].count++;
+		g->at[g->count - 1].alone += g->timed[i].is_alone != 0;
+	}
+	for (size_t i = 0; i < g->count; i++)
+		close_group(g, &g->at[i]);
+}
+
+static void groups_free(struct groups *g)
+{
+	free(g->timed);
+	free(g->at);
+	free(g->solo_ns);
+}
+
+static int find_groups(const struct kc_pair_search *s, struct groups *g)
+{
+	size_t most = s->side.runs[0].launches.count + 1;
+
+	*g = (struct groups){.timed = calloc(most, sizeof(*g->timed)),
+			     .at = calloc(most, sizeof(*g->at)),
+			     .solo_ns = calloc(most, sizeof(*g->solo_ns))};
+	if (!g->timed || !g->at || !g->solo_ns)
+		return -ENOMEM;
+	list_timed(s, g);
+	list_groups(g);
+	return 0;
+}
+
+/* --- kernels by time */
+
+/* As the group of its launches that took most time: the groups of a kernel follow each other. */
+static struct kc_pair_kernel kernel_of(const struct kc_pair_search *s, const struct groups *g, size_t first,
+				       size_t count)
+{
+	const struct group *most = &g->at[first];
+	struct kc_pair_kernel kernel = {.kernel = most->kernel};
+	const struct timed *middle;
+
+	for (size_t i = first; i < first + count; i++) {
+		kernel.launches += g->at[i].count;
+		kernel.time_ns += g->at[i].time_ns;
+		if (g->at[i].time_ns > most->time_ns)
+			most = &g->at[i];
+	}
+	middle = &g->timed[most->first + (most->alone ? most->alone : most->count) / 2];
+	kernel.alone = most->alone;
+	kernel.solo_ns = (double)middle->ns;
+	kernel.launch = moment_at(s, middle->place)->id;
+	return kernel;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kc_pair_kernel *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return compare(x->kernel, y->kernel);
+}
+
+static int choose_kernels(struct kc_pair_search *s, const struct groups *g, unsigned most)
+{
+	struct kc_pair_kernel *all = calloc(g->count + 1, sizeof(*all));
+	size_t n = 0, first = 0;
+	double time_ns = 0;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 1; i <= g->count; i++) {
+		if (i < g->count && g->at[i].kernel == g->at[first].kernel)
+			continue;
+		all[n] = kernel_of(s, g, first, i - first);
+		time_ns += all[n++].time_ns;
+		first = i;
+	}
+	qsort(all, n, sizeof(*all), by_time);
+	s->count = (unsigned)(n < most ? n : most);
+	s->other_kernels = n - s->count;
+	for (size_t i = 0; i < n; i++) {
+		all[i].share = all[i].time_ns / time_ns;
+		if (i < s->count)
+			s->kernels[i] = all[i];
+		else
+			s->other_share += all[i].share;
+	}
+	free(all);
+	return 0;
+}
+
+static int read_demand(struct kc_pair_search *s, const struct kc_device *otherwise, struct kc_pair_kernel *kernel)
+{
+	struct kc_launch_demand *demand = &kernel->demand;
+	int rc = kc_launch_demand(s->side.store, kernel->launch, otherwise, demand);
+
+	if (rc == -ENODATA)
+		return 0;
+	kernel->is_placed = rc == 0;
+	kernel->is_known = rc == 0 && demand->is_counted &&
+			   kc_shares_of(&demand->device, &demand->work, &demand->counts, KC_FOOTPRINT_UNKNOWN,
+					kernel->solo_ns, &kernel->shares) == 0;
+	return rc;
+}
+
+/* --- pairs */
+
+unsigned kc_pair_kernel_at(const struct kc_pair_search *s, uint32_t kernel)
+{
+	unsigned i = 0;
+
+	while (i < s->count && s->kernels[i].kernel != kernel)
+		i++;
+	return i;
+}
+
+/* By GPU, which kernels it ran. 0 or -ENOMEM. */
+static int find_beside(struct kc_pair_search *s, const struct groups *g)
+{
+	uint32_t last = 0, *ran;
+
+	for (size_t i = 0; i < g->timed_count; i++)
+		if (moment_at(s, g->timed[i].place)->device > last)
+			last = moment_at(s, g->timed[i].place)->device;
+	ran = calloc((size_t)last + 1, sizeof(*ran));
+	if (!ran)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->timed_count; i++) {
+		unsigned kernel = kc_pair_kernel_at(s, g->timed[i].kernel);
+
+		if (kernel < s->count)
+			ran[moment_at(s, g->timed[i].place)->device] |= 1u << kernel;
+	}
+	for (size_t gpu = 0; gpu <= last; gpu++)
+		for (unsigned kernel = 0; kernel < s->count; kernel++)
+			if (ran[gpu] >> kernel & 1)
+				s->kernels[kernel].beside |= ran[gpu];
+	free(ran);
+	return 0;
+}
+
+/* A launch of each is looked at, which may have been on different GPUs. */
+static int share_a_gpu(const struct kc_pair_search *s, unsigned first, unsigned second)
+{
+	const struct kc_launch_demand *one = &s->kernels[first].demand, *other = &s->kernels[second].demand;
+
+	return (s->kernels[first].beside >> second & 1) &&
+	       (one->device_id == other->device_id ||
+		(strcmp(one->device.name, other->device.name) == 0 && one->device.sm_count == other->device.sm_count));
+}
+
+struct kc_neighbour kc_pair_neighbour(const struct kc_pair_kernel *kernel)
+{
+	return (struct kc_neighbour){&kernel->demand.work, kernel->solo_ns, kernel->is_known ? &kernel->shares : NULL};
+}
+
+static struct kc_together not_known(double serial_ns)
+{
+	return (struct kc_together){
+	    .serial_ns = serial_ns,
+	    .ns = NAN,
+	    .low_ns = NAN,
+	    .high_ns = NAN,
+	    .why = KC_TOGETHER_UNKNOWN,
+	    .is_unknown = {1, 1},
+	};
+}
+
+static struct kc_pair together(const struct kc_pair_search *s, unsigned first, unsigned second)
+{
+	const struct kc_pair_kernel *one = &s->kernels[first], *other = &s->kernels[second];
+	const struct kc_neighbour a = kc_pair_neighbour(one), b = kc_pair_neighbour(other);
+	struct kc_pair pair = {.first = first, .second = second, .measured_gain = NAN};
+
+	if (!one->is_placed || !other->is_placed || kc_together(&one->demand.device, &a, &b, &pair.together))
+		pair.together = not_known(a.solo_ns + b.solo_ns);
+	return pair;
+}
+
+/* The least that both may gain, and then what they may: what is not known comes last. */
+static int is_better(const struct kc_pair *a, const struct kc_pair *b)
+{
+	double sure = a->together.high_ns / a->together.serial_ns,
+	       other_sure = b->together.high_ns / b->together.serial_ns;
+
+	if (isnan(sure) || isnan(other_sure))
+		return !isnan(sure) && isnan(other_sure);
+	if (sure != other_sure)
+		return sure < other_sure;
+	return a->together.ns / a->together.serial_ns < b->together.ns / b->together.serial_ns;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct kc_pair *x = a, *y = b;
+
+	if (is_better(x, y) || is_better(y, x))
+		return is_better(x, y) ? -1 : 1;
+	return x->first != y->first ? compare(x->first, y->first) : compare(x->second, y->second);
+}
+
+/* The better order. Where what one of them needs is not known, the better one may be that of which nothing is told. */
+static int is_rather_told(const struct kc_pair *pair, const struct kc_pair *other)
+{
+	int is_unknown = pair->together.why == KC_TOGETHER_UNKNOWN;
+
+	if (is_unknown != (other->together.why == KC_TOGETHER_UNKNOWN))
+		return is_unknown;
+	return is_better(pair, other);
+}
+
+static void add_pair(struct kc_pair_search *s, unsigned first, unsigned second)
+{
+	struct kc_pair pair, other;
+
+	if (!share_a_gpu(s, first, second))
+		return;
+	pair = together(s, first, second);
+	other = together(s, second, first);
+	s->pairs[s->pair_count++] = is_rather_told(&other, &pair) ? other : pair;
+}
+
+static void find_pairs(struct kc_pair_search *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		for (unsigned k = i; k < s->count; k++)
+			add_pair(s, i, k);
+	qsort(s->pairs, s->pair_count, sizeof(*s->pairs), by_gain);
+}
+
+static int find(struct kc_pair_search *s, const struct kc_pair_asked *asked)
+{
+	struct groups groups;
+	int rc = kc_measured_names_tell_apart(&s->names);
+
+	if (rc < 0)
+		return rc;
+	rc = find_groups(s, &groups);
+	if (rc == 0)
+		rc = choose_kernels(s, &groups, asked->most);
+	for (unsigned i = 0; rc == 0 && i < s->count; i++)
+		rc = read_demand(s, asked->device, &s->kernels[i]);
+	if (rc == 0)
+		rc = find_beside(s, &groups);
+	if (rc == 0) {
+		find_pairs(s);
+		rc = kc_pair_meetings(s, groups.solo_ns);
+	}
+	groups_free(&groups);
+	return rc;
+}
+
+int kc_pair_search(struct kc_pair_search *s, const struct kc_pair_asked *asked)
+{
+	int status = kc_side_select(&s->side, asked->run), rc;
+
+	if (status == KC_EXIT_OK)
+		status = kc_side_read(&s->side, asked->filter, 1, &s->names);
+	if (status != KC_EXIT_OK)
+		return status;
+	rc = find(s, asked);
+	if (rc == -ENOMEM)
+		kc_error("%s", strerror(ENOMEM));
+	else if (rc < 0)
+		kc_database_unreadable(s->side.path, rc);
+	return rc < 0 ? KC_EXIT_FAILED : KC_EXIT_OK;
+}
+
+void kc_pair_search_free(struct kc_pair_search *s)
+{
+	kc_side_close(&s->side);
+	kc_measured_names_free(&s->names);
+}
