@@ -1,5 +1,5 @@
 /* Random kernels: what is counted as exact is what a walk through every thread counts, and what formulas in words say.
- */
+ * Launches of two and three dimensions, too. */
 #include "cost_testing.h"
 
 #include "predictor/code/text/text_testing.h"
@@ -27,7 +27,8 @@ struct op {
 struct program {
 	struct op ops[OPS];
 	uint32_t count, labels;
-	int plain; /* only what formulas can say in words: numbers that hardly wrap around */
+	int plain;  /* only what formulas can say in words: numbers that hardly wrap around */
+	int places; /* some registers begin with a thread's place in the other dimensions */
 	char text[TEXT];
 	size_t length;
 };
@@ -171,14 +172,22 @@ static void add_body(struct program *p, uint32_t level, uint32_t count)
 		add_op(p, level);
 }
 
-static void make(struct program *p, int plain)
+/* What the odd registers from the first one on begin with, if not with ctaid.x, n, tid.x and ctaid.x again. */
+static const char *const places[] = {"%tid.y", "%ctaid.y", "%tid.z", "%ctaid.z"};
+
+static void make(struct program *p, int plain, int with_places)
 {
 	p->plain = plain;
+	p->places = with_places;
 	p->count = p->labels = 0;
 	p->length = 0;
 	say(p, "%s", KERNEL_BEGINS);
 	for (uint32_t r = FIRST; r <= LAST; r++)
-		say(p, r % 2 ? "mov.u32 %%r%u, %%r%u;\n" : "mov.u32 %%r%u, %u;\n", r, r % 2 ? 1 + r / 2 % 3 : r);
+		if (r % 2 && with_places)
+			say(p, "mov.u32 %%r%u, %s;\n", r, places[(r - FIRST) / 2]);
+		else
+			say(p, r % 2 ? "mov.u32 %%r%u, %%r%u;\n" : "mov.u32 %%r%u, %u;\n", r,
+			    r % 2 ? 1 + r / 2 % 3 : r);
 	add_body(p, 0, 4 + random_below(6));
 	say(p, "%s", KERNEL_ENDS);
 }
@@ -194,7 +203,8 @@ struct walk {
 	const struct program *p;
 	uint32_t r[REGISTERS];
 	int large; /* some number was, and may have wrapped around */
-	double fma, loads, stores, requests, sectors, shared_requests, shared_passes;
+	double fma, loads, stores, requests, sectors, lines, least_sectors, scattered_sectors;
+	double shared_requests, shared_passes, least_passes;
 	struct access accesses[ACCESSES]; /* of a warp */
 	uint32_t count;
 };
@@ -319,16 +329,35 @@ static int by_request(const void *a, const void *b)
 	return (x->element > y->element) - (x->element < y->element);
 }
 
-/* The accesses from i on that are one request. Sectors have 8 elements; a bank serves one word in a pass. */
+/* Sectors of 8 elements that so many adjacent ones touch, from one on. */
+static uint32_t adjacent_sectors(uint32_t element, uint32_t count)
+{
+	return (element % 8 + count + 7) / 8;
+}
+
+static void count_load(struct walk *w, const struct access *first, uint32_t count, uint32_t sectors, uint32_t lines)
+{
+	uint32_t least = adjacent_sectors(0, count), adjacent = adjacent_sectors(first->element, count);
+
+	w->loads += count;
+	w->requests++;
+	w->sectors += sectors;
+	w->lines += lines;
+	w->least_sectors += least;
+	w->scattered_sectors += sectors > adjacent ? sectors - adjacent : 0;
+}
+
+/* The accesses from i on that are one request. Sectors have 8 elements, lines 32; a bank serves one word in a pass. */
 static uint32_t count_request(struct walk *w, uint32_t i)
 {
-	uint32_t banks[32] = {0}, passes = 0, sectors = 0, n = i;
+	uint32_t banks[32] = {0}, passes = 0, sectors = 0, lines = 0, n = i;
 	const struct access *first = &w->accesses[i], *before = NULL;
 
 	for (; n < w->count && w->accesses[n].op == first->op && w->accesses[n].key == first->key; n++) {
 		const struct access *this = &w->accesses[n];
 
 		sectors += !before || before->element / 8 != this->element / 8;
+		lines += !before || before->element / 32 != this->element / 32;
 		if (!before || before->element != this->element)
 			banks[this->element % 32]++;
 		if (banks[this->element % 32] > passes)
@@ -336,73 +365,146 @@ static uint32_t count_request(struct walk *w, uint32_t i)
 		before = this;
 	}
 	if (w->p->ops[first->op].kind == LOAD) {
-		w->loads += n - i;
-		w->requests++;
-		w->sectors += sectors;
+		count_load(w, first, n - i, sectors, lines);
 	} else {
 		w->stores += n - i;
 		w->shared_requests++;
 		w->shared_passes += passes;
+		w->least_passes++;
 	}
 	return n;
 }
 
-static void walk_warp(struct walk *w, uint32_t block, uint32_t first, uint32_t threads, uint32_t n)
+struct launch {
+	uint32_t grid[3], block[3], n;
+};
+
+static uint32_t threads_of(const struct launch *l)
+{
+	return l->block[0] * l->block[1] * l->block[2];
+}
+
+/* block, tid: counted through all dimensions, x first. */
+static void walk_thread(struct walk *w, const struct launch *l, uint32_t block, uint32_t tid)
+{
+	const uint32_t places_of[] = {tid / l->block[0] % l->block[1], block / l->grid[0] % l->grid[1],
+				      tid / l->block[0] / l->block[1], block / l->grid[0] / l->grid[1]};
+
+	memset(w->r, 0, sizeof(w->r));
+	w->r[1] = l->n;
+	w->r[2] = tid % l->block[0];
+	w->r[3] = block % l->grid[0];
+	for (uint32_t r = FIRST; r <= LAST; r++)
+		w->r[r] = r % 2 == 0 ? r : w->p->places ? places_of[(r - FIRST) / 2] : w->r[1 + r / 2 % 3];
+	walk_ops(w, 0, w->p->count, 0);
+}
+
+static void walk_warp(struct walk *w, const struct launch *l, uint32_t block, uint32_t first, uint32_t end)
 {
 	w->count = 0;
-	for (uint32_t tid = first; tid < threads && tid < first + 32; tid++) {
-		memset(w->r, 0, sizeof(w->r));
-		w->r[1] = n;
-		w->r[2] = tid;
-		w->r[3] = block;
-		for (uint32_t r = FIRST; r <= LAST; r++)
-			w->r[r] = r % 2 ? w->r[1 + r / 2 % 3] : r;
-		walk_ops(w, 0, w->p->count, 0);
-	}
+	for (uint32_t tid = first; tid < end && tid < first + 32; tid++)
+		walk_thread(w, l, block, tid);
 	qsort(w->accesses, w->count, sizeof(w->accesses[0]), by_request);
 	for (uint32_t i = 0; i < w->count;)
 		i = count_request(w, i);
 }
 
+static void assert_value(const struct walk *w, const char *name, double value, double expected)
+{
+	if (fabs(value - expected) > 1e-6 * fmax(1, expected))
+		fail_msg("%s: %g, not %g, of\n%s", name, value, expected, w->p->text);
+}
+
 static void assert_counts(const struct walk *w, const struct kc_counts *counts, enum kc_cost_counter counter,
 			  double expected)
 {
-	if (fabs(counted(counts, counter) - expected) > 1e-6 * fmax(1, expected))
-		fail_msg("%s: %g, not %g, of\n%s", kc_cost_counter_name(counter), counted(counts, counter), expected,
-			 w->p->text);
+	assert_value(w, kc_cost_counter_name(counter), counted(counts, counter), expected);
 }
 
-static void what_is_exact_is_what_every_thread_does(void **state)
+static struct kc_counts counts_at(const char *text, const struct launch *l)
+{
+	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.value = l->n, .known = 1}};
+	struct kc_cost_launch launch = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
+					.block = {l->block[0], l->block[1], l->block[2]},
+					.arguments = arguments,
+					.argument_count = 3};
+
+	return counts_of(text, &launch);
+}
+
+static void compare_with_walk(struct walk *w, const struct kc_counts *counts, const struct launch *l)
+{
+	for (uint32_t block = 0; block < l->grid[0] * l->grid[1] * l->grid[2]; block++)
+		for (uint32_t first = 0; first < threads_of(l); first += 32)
+			walk_warp(w, l, block, first, threads_of(l));
+	assert_counts(w, counts, KC_COUNT_OF_FMA, w->fma);
+	assert_counts(w, counts, KC_COUNT_OF_LD_GLOBAL, w->loads);
+	assert_counts(w, counts, KC_COUNT_OF_BYTES_LOADED, 4 * w->loads);
+	assert_counts(w, counts, KC_COUNT_OF_ST_SHARED, w->stores);
+	assert_counts(w, counts, KC_COUNT_OF_REQUESTS, w->requests);
+	assert_counts(w, counts, KC_COUNT_OF_SECTORS, w->sectors);
+	assert_counts(w, counts, KC_COUNT_OF_SHARED_REQUESTS, w->shared_requests);
+	assert_counts(w, counts, KC_COUNT_OF_SHARED_PASSES, w->shared_passes);
+	assert_value(w, "lines", counts->lines * counts->threads, w->lines);
+	assert_value(w, "least sectors", counts->least_sectors * counts->threads, w->least_sectors);
+	assert_value(w, "scattered sectors", counts->scattered_sectors * counts->threads, w->scattered_sectors);
+	assert_value(w, "least passes", counts->least_passes * counts->threads, w->least_passes);
+}
+
+static void compare_exact_ones(uint32_t kernels, int with_places, struct launch (*next)(void))
 {
 	static struct program p;
 	static struct walk w;
 	uint32_t exact = 0;
 
-	(void)state;
-	for (int i = 0; i < KERNELS; i++) {
-		uint32_t blocks = 1 + random_below(3), threads = 1 + random_below(70), n = random_below(40);
+	for (uint32_t i = 0; i < kernels; i++) {
+		const struct launch l = next();
 		struct kc_counts counts;
 
-		make(&p, 0);
-		counts = evaluated(p.text, blocks, threads, n);
+		make(&p, 0, with_places);
+		counts = counts_at(p.text, &l);
 		if (!counts.exact)
 			continue;
 		exact++;
 		w = (struct walk){.p = &p};
-		for (uint32_t block = 0; block < blocks; block++)
-			for (uint32_t first = 0; first < threads; first += 32)
-				walk_warp(&w, block, first, threads, n);
-		assert_counts(&w, &counts, KC_COUNT_OF_FMA, w.fma);
-		assert_counts(&w, &counts, KC_COUNT_OF_LD_GLOBAL, w.loads);
-		assert_counts(&w, &counts, KC_COUNT_OF_BYTES_LOADED, 4 * w.loads);
-		assert_counts(&w, &counts, KC_COUNT_OF_ST_SHARED, w.stores);
-		assert_counts(&w, &counts, KC_COUNT_OF_REQUESTS, w.requests);
-		assert_counts(&w, &counts, KC_COUNT_OF_SECTORS, w.sectors);
-		assert_counts(&w, &counts, KC_COUNT_OF_SHARED_REQUESTS, w.shared_requests);
-		assert_counts(&w, &counts, KC_COUNT_OF_SHARED_PASSES, w.shared_passes);
+		compare_with_walk(&w, &counts, &l);
 	}
-	print_message("# %u of %u kernels were exact\n", exact, KERNELS);
-	assert_true(exact > KERNELS / 2);
+	print_message("# %u of %u kernels were exact\n", exact, kernels);
+	assert_true(exact > kernels / 2);
+}
+
+static struct launch in_a_row(void)
+{
+	struct launch l = {{1 + random_below(3), 1, 1}, {1, 1, 1}, 0};
+
+	l.block[0] = 1 + random_below(70);
+	l.n = random_below(40);
+	return l;
+}
+
+static struct launch in_space(void)
+{
+	struct launch l;
+
+	for (uint32_t d = 0; d < 3; d++)
+		l.grid[d] = 1 + random_below(3 - d / 2);
+	l.block[0] = 1 + random_below(2) * 7 + random_below(2) * 8 + random_below(9);
+	l.block[1] = 1 + random_below(5);
+	l.block[2] = 1 + random_below(3);
+	l.n = random_below(40);
+	return l;
+}
+
+static void what_is_exact_is_what_every_thread_does(void **state)
+{
+	(void)state;
+	compare_exact_ones(KERNELS, 0, in_a_row);
+}
+
+static void in_three_dimensions(void **state)
+{
+	(void)state;
+	compare_exact_ones(KERNELS / 4, 1, in_space);
 }
 
 /* "u7", "v3": a condition or a value that is not told any further. */
@@ -428,15 +530,16 @@ static void what_formulas_say_is_what_a_thread_does(void **state)
 		const struct named names[] = {
 		    {"p1", n}, {"tid.x", tid}, {"ctaid.x", block}, {"ntid.x", 64}, {"gid.x", 64.0 * block + tid},
 		    {NULL, 0}};
+		const struct launch l = {{4, 1, 1}, {64, 1, 1}, n};
 		struct kc_cost_story story;
 		struct kernel k;
 
-		make(&p, 1);
+		make(&p, 1, 0);
 		read_kernel(&k, p.text);
 		assert_int_equal(kc_cost_tell(k.cost, &story), 0);
 		let_go(&k);
 		w = (struct walk){.p = &p};
-		walk_warp(&w, block, tid, tid + 1, n);
+		walk_warp(&w, &l, block, tid, tid + 1);
 		for (int c = 0; c < 3 && !w.large; c++) {
 			const char *text = story.formula[counters[c]];
 			double expected = c == 0 ? w.fma : c == 1 ? w.loads : w.stores;
@@ -459,6 +562,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_is_exact_is_what_every_thread_does),
+	    cmocka_unit_test(in_three_dimensions),
 	    cmocka_unit_test(what_formulas_say_is_what_a_thread_does),
 	};
 
