@@ -222,8 +222,8 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->least_sectors = of[KC_TALLY_LEAST_SECTORS] / threads;
 	counts->scattered_sectors = of[KC_TALLY_SCATTERED_SECTORS] / threads;
 	counts->least_passes = of[KC_TALLY_LEAST_PASSES] / threads;
-	counts->active_share = of[KC_TALLY_LANE_SLOTS] > 0 ? of[KC_TALLY_ACTIVE_LANES] / of[KC_TALLY_LANE_SLOTS] : 1;
-	if (of[KC_TALLY_LANE_SLOTS] > 0)
+	counts->active_share = of[KC_TALLY_LANE_SLOTS] ? of[KC_TALLY_ACTIVE_LANES] / of[KC_TALLY_LANE_SLOTS] : 1;
+	if (of[KC_TALLY_LANE_SLOTS])
 		counts->unsure_share = of[KC_TALLY_UNSURE_SLOTS] / of[KC_TALLY_LANE_SLOTS];
 	counts->longest_warp = longest_warp(e, tally);
 	counts->chain_cycles = of[KC_TALLY_CHAIN_CYCLES] / threads;

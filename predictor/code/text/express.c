@@ -203,8 +203,8 @@ static const struct kc_sum *join_phi(struct kc_express *x, uint32_t value, unsig
 			return opaque(x, KC_ATOM_VALUE, value);
 		sides[side] = from;
 	}
-	if (same || !sides[0] || !sides[1])
-		return sides[0] ? sides[0] : sides[1] ? sides[1] : opaque(x, KC_ATOM_VALUE, value);
+	if (same) /* as it is where all edges are of one side */
+		return sides[0] ? sides[0] : sides[1];
 	condition =
 	    kc__express_condition(x, f->block_plans[branch].condition, f->block_plans[branch].condition_negated, depth);
 	return either(x, condition, sides[0], sides[1]);
