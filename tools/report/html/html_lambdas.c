@@ -51,13 +51,14 @@ static struct line longest_of(const struct kc__list *values, int64_t kernel)
 	return longest;
 }
 
+/* count: LEAST or more. */
 static json_t *line_json(const struct kc__html *page, const struct kc_sample_lambda *values, size_t count)
 {
 	size_t shown = count < POINTS ? count : POINTS;
 	json_t *points = json_array();
 
 	for (size_t i = 0; i < shown; i++) { /* the first and the last one among them */
-		const struct kc_sample_lambda *value = values + (shown > 1 ? i * (count - 1) / (shown - 1) : 0);
+		const struct kc_sample_lambda *value = values + i * (count - 1) / (shown - 1);
 
 		json_array_append_new(points, json_pack("[I,I,o]", (json_int_t)(value->time_ns / NS_PER_US),
 							(json_int_t)value->count, kc_json_real(value->value)));
