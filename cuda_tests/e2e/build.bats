@@ -60,6 +60,27 @@ load common
 	equal "$(tail -n 1 bare.out)" "1 passed, 0 failed, 0 skipped"
 }
 
+@test "scripts/run-tests: what failed is run again, alone, where it runs in real time, and listed at the end" {
+	for name in steady timed broken; do
+		{
+			[[ $name == steady ]] || echo "# Runs in real time."
+			printf '@%s "%s case" {\n' test "$name"
+			printf 'echo >>%q\n' "$PWD/$name.runs"
+			[[ $name == timed ]] && printf '[[ $(wc -l <%q) == 2 ]]\n}\n' "$PWD/$name.runs" || printf 'false\n}\n'
+		} >$name.bats
+	done
+	PATH=$(tr : '\n' <<<"$PATH" | grep -v bats-core | paste -sd :) # bats puts its inner commands there
+	keep again "$root/scripts/run-tests" ./steady.bats ./timed.bats ./broken.bats
+	equal "$(<again.status)" 1 "exit status"
+	equal "$(wc -l <steady.runs)" 1 "runs of what does not depend on time"
+	equal "$(wc -l <timed.runs)" 2 "runs of what passes the second time"
+	equal "$(wc -l <broken.runs)" 2 "runs of what fails each time"
+	equal "$(grep -v '^ ' again.out | tail -n 3)" "failed: ./steady.bats: steady case
+failed: ./broken.bats: broken case
+1 passed, 2 failed, 0 skipped"
+	contains "$(<again.out)" "to be run again, alone: ./timed.bats: timed case"
+}
+
 @test "make install: command, library, manual and schemas, and they work from there" {
 	make -s -C "$root" install BUILD="${build#"$root/"}" DESTDIR="$PWD/root" PREFIX=/opt/kerncast
 	equal "$(cd root/opt/kerncast && find . -type f ! -name 'libkerncast*.so' ! -path './share/kerncast/schemas/*' | sort | tr '\n' ' ')" \

@@ -1,4 +1,5 @@
 # The demo program, unmodified, under the shim.
+# Runs in real time.
 load common
 
 # Everything the product claims about one run of the demo: DEMO ARG...

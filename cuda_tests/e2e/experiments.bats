@@ -1,5 +1,6 @@
 # The papers' programs (cuda_tests/experiments): that their kernels compute what
 # they should, on the CPU, and that they run on the simulated device.
+# Runs in real time.
 load common
 
 programs=(bsp cycles block_size boat_hull real_pairs)

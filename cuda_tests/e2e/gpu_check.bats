@@ -1,4 +1,5 @@
 # scripts/gpu-check, on the stand-in device: all of it, less of everything.
+# Runs in real time.
 load common
 load gpu_check
 
@@ -31,7 +32,7 @@ runs() { # PID; a zombie that nobody has waited for yet does not
 	for question in F0 F1 F2 F2-buffer F3-function F3-kernel F3-static F4 idle-again graph-after-finalize \
 		stuck-kinds records hw-trace device-buffers windows reset demo-matched first-launches calibration doctor matrix-cases \
 		sharing-pairs experiments-right; do
-		equal "$(answer $question)" "as expected" "$question"
+		equal "$(answer $question)" "as expected" "$question ($(column $question 4))"
 	done
 	equal "$(answer F6)" "not asked" F6
 	equal "$(answer step)" "not asked" step
@@ -52,7 +53,7 @@ runs() { # PID; a zombie that nobody has waited for yet does not
 	equal "$(<check.status)" 0 "exit status"
 	equal "$(grep -c '^FAILED' check.out)" 0 "steps that failed"
 	for question in F1 F4 windows reset demo-matched matrix-cases experiments-right; do
-		equal "$(answer $question)" "as expected" "$question"
+		equal "$(answer $question)" "as expected" "$question ($(column $question 4))"
 	done
 }
 
@@ -158,7 +159,7 @@ runs() { # PID; a zombie that nobody has waited for yet does not
 	equal "$(<check.status)" 1 "exit status"
 	equal "$(verdict pytorch)" FAILED pytorch
 	for question in profiler-disabled profiler-all loader; do
-		equal "$(answer $question)" "as expected" "$question"
+		equal "$(answer $question)" "as expected" "$question ($(column $question 4))"
 	done
 	equal "$(answer profiler-off)" "NOT as expected" profiler-off
 	contains "$(grep '^| profiler-off |' out/summary.md)" "printed 'kernels 9' under kerncast, 'kernels 10' alone"

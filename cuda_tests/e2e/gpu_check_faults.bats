@@ -1,5 +1,6 @@
 # Each question of scripts/gpu-check can be answered otherwise than expected: with a fault of the stand-ins, or in a
 # program, that is planted here. Times are compared with those without the fault, as a busy machine adds its own.
+# Runs in real time.
 load common
 load gpu_check
 
@@ -22,7 +23,7 @@ ask() { # QUESTION,... [VARIABLE=VALUE...]
 expected() { # QUESTION...
 	local name
 	for name; do
-		equal "$(column "$name" 5)" "as expected" "$name"
+		equal "$(column "$name" 5)" "as expected" "$name ($(column "$name" 4))"
 	done
 }
 

@@ -1,4 +1,5 @@
 # What the GPU check's facts say of the stand-ins, whose rules are known.
+# Runs in real time.
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 # How the GPUs were while a program ran, as NVML tells (the stand-in's, from a file): recorded when it changes, by a
 # thread that nothing waits for; and `slow` names it where a run drifted.
+# Runs in real time.
 load common
 
 # Runs the demo for as long as it is let, with a question each 10 ms.

@@ -1,6 +1,7 @@
 # Which launches ran beside another is decided live, before all measurements are
 # in. Here it is decided again from the finished table, and must be the same; of a
 # launch that waited too long to be decided nothing may be claimed.
+# Runs in real time.
 load common
 
 # Classes every measured launch by the measured intervals of its device, and counts

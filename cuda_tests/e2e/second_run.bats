@@ -1,4 +1,5 @@
 # What one run has learned is there in the next one from its first launch on.
+# Runs in real time.
 load common
 
 # Mean error of launches FIRST to LAST (from 1) of run RUN, percent

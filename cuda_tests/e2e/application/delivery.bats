@@ -1,4 +1,5 @@
 # Measurements of a program that always has a kernel in flight, however CUPTI places its records.
+# Runs in real time.
 load ../common
 
 setup_file() {

@@ -1,4 +1,5 @@
 # The end of a program: short, and every launch is a row or a count.
+# Runs in real time.
 load ../common
 
 program=$build/awkward/exit

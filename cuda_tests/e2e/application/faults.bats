@@ -1,5 +1,6 @@
 # What can go wrong around the program: its output and status stay what they
 # are without the shim, the ledger adds up, and the cause is in `message`.
+# Runs in real time.
 load ../common
 
 demo=("$build/demo-static-sim" --rounds 60)

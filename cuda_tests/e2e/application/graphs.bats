@@ -1,5 +1,6 @@
 # Large CUDA graphs: every kernel node of every launch is accounted for, and a node
 # costs the calling thread as much among many as among few.
+# Runs in real time.
 load ../common
 
 graph=$build/awkward/large_graph

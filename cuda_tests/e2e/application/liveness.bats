@@ -1,6 +1,7 @@
 # Whether a process that has recorded still lives: while it does, nobody touches its journal; when it
 # does not, the next command imports all of its launches. Whatever the process does with its
 # descriptors, and wherever it and the command are.
+# Runs in real time.
 load ../common
 
 program=$build/awkward/lives

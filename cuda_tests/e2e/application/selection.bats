@@ -1,4 +1,5 @@
 # Recording what is asked for: from when to when, while a file exists, between signals, of some kernels, every Nth.
+# Runs in real time.
 load ../common
 
 demo=(--rounds 250) # 2,000 launches

@@ -1,4 +1,5 @@
 # Where recording cannot begin, or not yet: nothing is left behind, and what is said is true.
+# Runs in real time.
 load ../common
 
 program=$build/awkward/start

@@ -1,4 +1,5 @@
 # A kernel's first launch is predicted from its code: that was read ahead, or the launch waits for it.
+# Runs in real time.
 load ../common
 
 first=$build/awkward/first

@@ -1,5 +1,6 @@
 # Code that the process that launches it does not read: it ends too early, or has not the room. Where the code lies is in the
 # database, and the next command reads it.
+# Runs in real time.
 load ../common
 
 unread=$build/awkward/unread
