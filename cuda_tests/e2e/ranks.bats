@@ -45,7 +45,7 @@ four_ranks() {
 	contains "$(<report.out)" "rank 3, node7 (pid 103), exited"
 	contains "$(<report.out)" "rank 3, node7 (pid 103), stream"
 	equal "$(grep -c "^  $demo\$" report.out)" 1 "command lines of four processes"
-	contains "$("$kerncast" report --by rank)" "By rank, "
+	contains "$("$kerncast" report --by rank)" "By rank or process, "
 	contains "$("$kerncast" report --by gpu)" "By GPU, "
 	equal "$("$kerncast" report --csv --by rank | cut -d, -f1 | sort | uniq -c | wc -l)" 5
 	contains "$("$kerncast" report --csv --by rank)" '"rank 3, node7 (pid 103)"'

@@ -356,9 +356,9 @@ static const char *const orders[] = {
 static int print_by(const struct kc_report_view *view)
 {
 	static const char *const by[] = {
-	    "By kernel", "By model", "By stream",
-	    "By case",   "By rank",  "By GPU",
-	    "By class",  "GPU time", "Idle gaps of GPUs, longest first (at: since the start of the run)",
+	    "By kernel", "By model",           "By stream",
+	    "By case",   "By rank or process", "By GPU",
+	    "By class",  "GPU time",           "Idle gaps of GPUs, longest first (at: since the start of the run)",
 	    "Copies"};
 	enum kc_sort sort = view->sorting.by;
 	size_t most = view->sorting.top ? view->sorting.top : SIZE_MAX;

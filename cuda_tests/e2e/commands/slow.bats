@@ -118,7 +118,7 @@ slower_processes() { # of the first kernel: process number, launches and microse
 		contains "$(<$by.out)" "Time lost: 1.80 ms of 25.8 ms (7.0 %)"
 	done
 	cmp rank.out process.out
-	equal "$(grep -A 5 '^By rank' rank.out | sed 's/  */ /g')" "By rank: what its launches lost of what could be judged
+	equal "$(grep -A 5 '^By rank or process' rank.out | sed 's/  */ /g')" "By rank or process: what its launches lost of what could be judged
  lost others waited share launches cause rank or process
  1.80 ms 0 ns 23.1 % 60 slower rank or GPU rank 1 (pid 2001)
  0 ns 0 ns 0.0 % 0 rank 0 (pid 2000)

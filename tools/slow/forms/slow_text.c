@@ -209,8 +209,7 @@ static int print_places(const struct kc_slow_view *view)
 	struct kc_slow_place_row *rows = kc_slow_place_rows(view, view->by, view->order, &count);
 	int status;
 
-	kc_heading("By %s: what its launches lost of what could be judged",
-		   view->by == KC_SLOW_BY_GPU ? "GPU" : "rank");
+	kc_heading("By %s: what its launches lost of what could be judged", fields.name);
 	status = print_rows(view, &fields, rows, count);
 	free(rows);
 	return status;
