@@ -25,23 +25,27 @@ void kc_measured_run_free(struct kc_measured_run *run)
 	" WHERE id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY id"
 #define LAUNCHED(p)                                                                                                    \
 	"EXISTS (SELECT 1 FROM launch_row WHERE id BETWEEN " p ".id << 40 AND " p ".id << 40 | 1099511627775)"
-#define OTHERS "(SELECT 1 FROM process o WHERE o.run = p.run AND o.id <> p.id AND " LAUNCHED("o") " AND "
-/* The name of process ?1, if it is its own in the run and not the only one, and whether GPU ?2 belongs to it, as it
- * used several, or, where it has no such name, as no other process used that one. */
-#define PLACES                                                                                                         \
-	"WITH named AS (SELECT p.id, p.run, CASE WHEN p.rank NOT NULL AND NOT EXISTS " OTHERS                          \
-	"o.rank IS p.rank) THEN 'rank ' || p.rank WHEN NOT EXISTS " OTHERS                                             \
-	"o.command_line IS p.command_line) THEN p.command_line END AS name, (SELECT count(DISTINCT device) FROM "      \
-	"stream WHERE process = p.id) AS gpus FROM process p"                                                          \
-	" WHERE p.id = ?1) SELECT iif(p.gpus > 1 AND NOT EXISTS " OTHERS "1), NULL, p.name), p.gpus > 1 OR"            \
-	" (p.name IS NULL AND NOT EXISTS " OTHERS                                                                      \
-	"EXISTS (SELECT 1 FROM stream WHERE process = o.id AND device = ?2)))"                                         \
-	" FROM named p"
+/* Of the processes that launched kernels: each with its name, if it is its own in the run, the number of GPUs that it
+ * used, and how many processes there are. */
+#define PROCESSES                                                                                                      \
+	"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id), CASE WHEN rank NOT NULL AND count(*) OVER"       \
+	" (PARTITION BY rank) = 1 THEN 'rank ' || rank WHEN count(*) OVER (PARTITION BY command_line) = 1 THEN"        \
+	" command_line END, (SELECT count(DISTINCT device) FROM stream WHERE process = p.id), count(*) OVER ()"        \
+	" FROM process p WHERE run BETWEEN ?1 AND ?2 AND " LAUNCHED("p") " ORDER BY id"
+enum { PROCESS_NAME = 3, PROCESS_GPUS, PROCESS_COUNT };
+/* Of the GPUs that they used: the first and the last process that did. */
+#define USERS                                                                                                          \
+	"SELECT s.device, min(p.id), max(p.id) FROM process p JOIN stream s ON s.process = p.id"                       \
+	" WHERE p.run BETWEEN ?1 AND ?2 AND typeof(s.device) = 'integer' AND " LAUNCHED("p") " GROUP BY s.device"
 #define CLOCK_SHIFT 32          /* of the number of a clock, above the id of a device */
 struct shape {                  /* of the database */
 	int64_t place;          /* in names->shapes, or less than 0 */
 	int64_t kernel, device; /* rows */
 	int has_device;
+};
+
+struct users { /* of a GPU: rows of processes */
+	int64_t first, last;
 };
 
 struct reader {
@@ -52,10 +56,12 @@ struct reader {
 	sqlite3_stmt *launches, *shape;
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
-	int64_t started_ns, clock; /* of the process that is being read */
-	struct kc_ids place_ids;   /* likewise: its GPUs */
-	struct kc__list places;    /* by their numbers less 1: uint16_t, as kc_measured_launch.process */
-	sqlite3_stmt *place;
+	int64_t started_ns, clock;     /* of the process that is being read */
+	sqlite3_stmt *process;         /* likewise: its row of PROCESSES */
+	struct kc_ids place_ids;       /* likewise: its GPUs */
+	struct kc__list places;        /* by their numbers less 1: uint16_t, as kc_measured_launch.process */
+	struct kc_ids used_ids;        /* GPUs */
+	struct kc__list users;         /* by their numbers less 1: struct users */
 	struct kc__list shapes;        /* struct shape, by the numbers of shape_ids less 1 */
 	struct kc_ids local_arguments; /* of the process that is being read */
 	struct kc__list arguments;     /* by their numbers less 1: uint32_t, a number of names->argument_ids */
@@ -215,31 +221,48 @@ static int process_number(struct reader *r, const char *name, uint16_t *out)
 	return number ? 0 : -ENOMEM;
 }
 
-/* What a process is called on one of its GPUs: PLACES. */
+static int add_users(sqlite3_stmt *row, void *arg)
+{
+	struct reader *r = arg;
+	struct users *users = kc__list_add(&r->users, sizeof(*users));
+
+	if (!users || !kc_ids_number(&r->used_ids, sqlite3_column_int64(row, 0)))
+		return -ENOMEM;
+	*users = (struct users){sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2)};
+	return 0;
+}
+
+static int is_used_by_others(const struct reader *r, int64_t process, int64_t device)
+{
+	uint32_t number = kc_ids_find(&r->used_ids, device);
+	const struct users *users;
+
+	if (!number)
+		return 0;
+	users = (const struct users *)r->users.at + number - 1;
+	return users->first != process || users->last != process;
+}
+
+/* What the process is called on one of its GPUs: by its name, unless it is the only one and used several GPUs; and by
+ * the GPU, if it used several, or has no name and had that one to itself. */
 static int name_place(struct reader *r, int64_t process, int64_t device, uint16_t *out)
 {
 	const struct kc_selection run = {r->run->id, r->run->id};
-	char gpu[KC_GPU_NAME_BYTES] = "", *own, *name = NULL;
-	int rc;
+	int has_several = sqlite3_column_int64(r->process, PROCESS_GPUS) > 1,
+	    has_name = sqlite3_column_type(r->process, PROCESS_NAME) != SQLITE_NULL,
+	    is_only = sqlite3_column_int64(r->process, PROCESS_COUNT) == 1, rc = 0;
+	char gpu[KC_GPU_NAME_BYTES] = "", *name = NULL;
+	const char *own = has_name && !(has_several && is_only) ? text_or_empty(r->process, PROCESS_NAME) : "";
 
 	*out = 0;
-	sqlite3_bind_int64(r->place, 1, process);
-	sqlite3_bind_int64(r->place, 2, device);
-	rc = sqlite3_step(r->place);
-	if (rc != SQLITE_ROW) {
-		sqlite3_reset(r->place);
-		return kc__errno(r->store->db, rc);
-	}
-	own = kc__column_text(r->place, 0);
-	rc = sqlite3_column_int(r->place, 1) ? kc_gpu_name(r->store, &run, device, gpu) : 0;
-	sqlite3_reset(r->place);
-	if (rc == 0 && (!own || asprintf(&name, "%s%s%s", own, *own && *gpu ? ", " : "", gpu) < 0)) {
+	if (has_several || (!has_name && !is_used_by_others(r, process, device)))
+		rc = kc_gpu_name(r->store, &run, device, gpu);
+	if (rc == 0 && asprintf(&name, "%s%s%s", own, *own && *gpu ? ", " : "", gpu) < 0) {
 		name = NULL;
 		rc = -ENOMEM;
 	}
 	if (rc == 0 && *name)
 		rc = process_number(r, name, out);
-	free(own);
 	free(name);
 	return rc;
 }
@@ -306,6 +329,7 @@ static int read_process(sqlite3_stmt *process, void *arg)
 		return 0;
 	kc_ids_clear(&r->local_arguments);
 	r->arguments.count = 0;
+	r->process = process;
 	r->started_ns = sqlite3_column_int64(process, 1);
 	r->clock = sqlite3_column_int64(process, 2);
 	kc_ids_clear(&r->place_ids);
@@ -369,18 +393,16 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 						  " WHERE s.id = ?1",
 						  -1, &r.shape, NULL));
 	if (rc == 0)
-		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db, PLACES, -1, &r.place, NULL));
+		rc = kc__select(s, &only, USERS, add_users, &r);
 	if (rc == 0)
-		rc = kc__select(s, &only,
-				"SELECT id, started_ns, dense_rank() OVER (ORDER BY boot_id) FROM process p"
-				" WHERE run BETWEEN ?1 AND ?2 AND " LAUNCHED("p") " ORDER BY id",
-				read_process, &r);
+		rc = kc__select(s, &only, PROCESSES, read_process, &r);
 	run->streams = r.stream_ids.count;
 	sqlite3_finalize(r.launches);
 	sqlite3_finalize(r.shape);
-	sqlite3_finalize(r.place);
 	kc_ids_free(&r.place_ids);
 	free(r.places.at);
+	kc_ids_free(&r.used_ids);
+	free(r.users.at);
 	kc_ids_free(&r.shape_ids);
 	kc_ids_free(&r.stream_ids);
 	kc_ids_free(&r.device_ids);

@@ -233,6 +233,21 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	contains "$(<slow.out)" "compared with itself alone"
 }
 
+# Each launches a kernel of 50 us twice; the second time of one takes 150.
+@test "10,179 processes: which was slow, in seconds" {
+	awk 'BEGIN { print "process,kind,start_ns,duration_ns,device_name,grid_x,grid_y,grid_z,block_x,block_y,block_z,stream,name"
+		for (i = 0; i < 10179; i++) {
+			print "p" i ",kernel,100,50000,GeForce GTX 950,4,1,1,64,1,1,1,k"
+			print "p" i ",kernel,1000100," (i == 77 ? 150000 : 50000) ",GeForce GTX 950,4,1,1,64,1,1,1,k"
+		} }' >rows.csv
+	"$kerncast" import rows.csv >/dev/null
+	(ulimit -t 4 && exec "$kerncast" slow --by process >slow.out)
+	cat slow.out
+	contains "$(<slow.out)" "Time lost: 100 µs of "
+	contains "$(<slow.out)" "in 1 of "
+	contains "$(grep -A 2 '^By rank or process' slow.out | tail -n 1)" "p77 (pid "
+}
+
 # Alone, "first" takes 100 us and "second" 40. Ten times at the same time: 130 and 40, which ends within it.
 @test "what ran at the same time: what it would have taken one after the other, and took together" {
 	{
