@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -53,6 +54,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!request->any)
 			argp_error(state, "nothing is removed without a rule: --keep 30d, --keep 20 or --keep 2G");
+		if (request->common.json && request->common.databases.count > 1)
+			argp_error(state, "--json takes one database, as its document is of one");
 		return 0;
 	default:
 		return kc_common_option(&request->common, key, arg, state);
@@ -240,26 +243,44 @@ static int do_prune(const struct request *request, struct kc_store *store, const
 	return status;
 }
 
-static int prune_main(int argc, char **argv, const struct kc_command *self)
+/* given: NULL: the database of the working directory. */
+static int prune(const char *given, const struct request *request)
 {
-	struct request request = {0};
 	char path[PATH_MAX], why[512] = "";
 	struct kc_store *store;
 	int status;
 
-	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.common.database, path, sizeof(path));
+	kc_database_path(given, path, sizeof(path));
 	store = kc_database_read(path); /* imports journals */
-	if (store && !request.dry_run) {
+	if (store && !request->dry_run) {
 		kc_store_close(store);
 		if (kc_store_open(path, KC_STORE_WRITE, &store, why, sizeof(why)) < 0)
 			kc_error("%s", why);
 	}
 	if (!store)
 		return KC_EXIT_FAILED;
-	status = do_prune(&request, store, path);
+	status = do_prune(request, store, path);
 	kc_store_close(store);
+	return status;
+}
+
+static int prune_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {.common.may_be_several = 1};
+	const struct kc_databases *databases = &request.common.databases;
+	int status = KC_EXIT_OK;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	for (size_t i = 0; i < databases->count || i == 0; i++) {
+		if (i)
+			putchar('\n');
+		if (databases->count > 1)
+			printf("%s\n", databases->at[i]);
+		if (prune(databases->count ? databases->at[i] : NULL, &request) != KC_EXIT_OK)
+			status = KC_EXIT_FAILED;
+	}
+	free(databases->at);
 	return status;
 }
 
@@ -293,7 +314,7 @@ const struct kc_command kc_command_prune = {
     .group = KC_GROUP_RECORD,
     .name = "prune",
     .summary = "removes old runs from a database",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = prune_main,
     .manual =
@@ -302,6 +323,7 @@ const struct kc_command kc_command_prune = {
 	"rule says: the newest run of each program, which the next run of it begins with; runs that are being\n"
 	"recorded or have a journal left; imported traces.\n"
 	"What runs have in common (devices, kernels, launch shapes) stays, too.\n"
+	"Of several databases, each is treated by itself.\n"
 	".Pp\n"
 	"The database is locked for some tens of milliseconds at a time, so that programs can go on recording into "
 	"it.\n"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,33 +74,31 @@ static void complete_kernels(const char *path)
 	}
 }
 
-static int recover_main(int argc, char **argv, const struct kc_command *self)
+/* given: NULL: the database of the working directory. */
+static int recover(const char *given, bool force)
 {
 	struct kc_recovered recovered = {0};
 	struct kc_journals journals;
-	struct request request = {0};
 	char path[PATH_MAX], why[512] = "";
 	int rc;
 
-	kc_output_guard();
-	kc_command_parse(self, argc, argv, 0, parse, &request);
-	kc_database_path(request.common.database, path, sizeof(path));
+	kc_database_path(given, path, sizeof(path));
 	rc = kc_journals_find(path, 1, &journals);
 	if (rc < 0) {
 		kc_error("cannot look for journals beside %s: %s", path, strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	if (journals.count == 0 && request.common.database && access(path, F_OK) < 0) { /* perhaps a typo */
+	if (journals.count == 0 && given && access(path, F_OK) < 0) { /* perhaps a typo */
 		kc_error("%s: neither this database nor a journal of it (%s.*.kcj) exists", path, path);
 		kc_journals_free(&journals);
 		return KC_EXIT_FAILED;
 	}
 	if (journals.count > 0)
-		rc = kc_recover(path, request.force, &recovered, why, sizeof(why));
+		rc = kc_recover(path, force, &recovered, why, sizeof(why));
 	if (recovered.processes)
 		complete_kernels(path);
 	for (size_t i = 0; i < journals.count; i++)
-		print_journal(journals.at + i, request.force);
+		print_journal(journals.at + i, force);
 	if (journals.count == 0)
 		printf("nothing to import: there is no journal of %s\n", path);
 	kc_journals_free(&journals);
@@ -108,24 +107,38 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 	else if (rc < 0)
 		kc_error("%s: %s", path, strerror(-rc));
 	if (recovered.not_known)
-		kc_error("if these processes have ended, run kerncast recover --force%s%s",
-			 request.common.database ? " " : "", request.common.database ? request.common.database : "");
-	if (rc < 0 || recovered.unreadable || recovered.not_known)
-		return KC_EXIT_FAILED;
-	return kc_output_finish();
+		kc_error("if these processes have ended, run kerncast recover --force%s%s", given ? " " : "",
+			 given ? given : "");
+	return rc < 0 || recovered.unreadable || recovered.not_known ? KC_EXIT_FAILED : KC_EXIT_OK;
+}
+
+static int recover_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {.common.may_be_several = 1};
+	const struct kc_databases *databases = &request.common.databases;
+	int status = KC_EXIT_OK;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	for (size_t i = 0; i < databases->count || i == 0; i++)
+		if (recover(databases->count ? databases->at[i] : NULL, request.force) != KC_EXIT_OK)
+			status = KC_EXIT_FAILED;
+	free(databases->at);
+	return status == KC_EXIT_OK ? kc_output_finish() : status;
 }
 
 const struct kc_command kc_command_recover = {
     .group = KC_GROUP_RECORD,
     .name = "recover",
     .summary = "imports launches that ended processes left in journals",
-    .arguments = "[DB]",
+    .arguments = "[DB...]",
     .options = options,
     .run = recover_main,
     .manual =
 	"Launches that a process recorded and could not store, because it was killed or the database could not be\n"
 	"written when it exited, are in a journal beside the database (DB.*.kcj).\n"
-	"This command writes them into the database and deletes the journals. Journals in use are left alone, and\n"
+	"This command writes them into the database, or into each of several, and deletes the journals. Journals in "
+	"use are left alone, and\n"
 	"so are journals of other users, even by root.\n"
 	"Other commands do the same before they read the database.\n"
 	"Where the kernel does not tell whether a process still runs, its journal is left alone, too, and the exit\n"

@@ -394,7 +394,7 @@ sums() { # DB...: of all of them
 	equal "$(ls tmp)" ""
 	keep no_run "$kerncast" report --run 99 rank0.db rank1.db
 	equal "$(<no_run.err)" "kerncast: rank0.db and 1 more: no run 99: this database has runs 1 to 1"
-	keep two "$kerncast" prune --keep 1 rank0.db rank1.db
+	keep two "$kerncast" calibrate rank0.db rank1.db
 	contains "$(<two.err)" "expected one database, got two"
 }
 

@@ -51,6 +51,25 @@ is_whole() {
 	within "$(sql "SELECT count(*) FROM launch WHERE process = (SELECT max(id) FROM process) AND novelty = 'repeated'")" 190 200
 }
 
+@test "prune of several databases: each by the rule, and one that cannot be read is named" {
+	local db run
+	for db in a b; do
+		for run in 1 2 3; do
+			record 5
+		done
+		mv kerncast.db $db.db
+	done
+	keep pruned "$kerncast" prune --keep 2 a.db missing.db b.db
+	equal "$(<pruned.status)" 1
+	contains "$(<pruned.err)" "missing.db"
+	equal "$(grep -c '^[ab].db: 1 of 3 runs removed; ' pruned.out)" 2
+	for db in a b; do
+		equal "$(sql 'SELECT group_concat(id) FROM (SELECT id FROM run ORDER BY id)' $db.db)" 2,3 $db
+	done
+	"$kerncast" prune --keep 1 --dry-run b.db a.db >would
+	equal "$(sed 's/,.*: /: /' would | paste -sd /)" "b.db/run 2: would be removed//a.db/run 2: would be removed"
+}
+
 @test "prune --keep TIME: by the end of the run; the newest of each program stays" {
 	record 5 "$build/demo-shared"
 	record 5

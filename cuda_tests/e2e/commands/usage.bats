@@ -366,8 +366,11 @@ trace_on() {
 	kill -9 $pid
 	wait $pid || true
 	rm -f gone.db gone.db-wal gone.db-shm
-	"$kerncast" recover gone.db >recovered.out
-	contains "$(<recovered.out)" ": imported, pid $pid"
+	keep several "$kerncast" recover there.db nosuch.db gone.db
+	status_is 1 several
+	contains "$(<several.err)" "nosuch.db: neither this database nor a journal of it"
+	contains "$(<several.out)" "nothing to import: there is no journal of there.db"
+	contains "$(<several.out)" ": imported, pid $pid"
 	[[ -s gone.db ]]
 }
 
@@ -375,12 +378,14 @@ trace_on() {
 
 @test "two databases where one is meant, or --json with --csv: every command refuses them in the same words, status 2" {
 	local command
-	for command in recover prune calibrate "basis show"; do
-		[[ $command != prune ]] || command="prune --keep 1"
+	for command in calibrate "basis show" "basis train"; do
 		keep two "$kerncast" $command a.db b.db
 		status_is 2 two
 		contains "$(<two.err)" "expected one database, got two (a.db, b.db)"
 	done
+	keep two "$kerncast" prune --keep 1 --json a.db b.db
+	status_is 2 two
+	contains "$(<two.err)" "--json takes one database, as its document is of one"
 	for command in report replay; do
 		keep both "$kerncast" $command --json --csv
 		status_is 2 both
