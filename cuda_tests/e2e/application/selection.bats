@@ -69,6 +69,16 @@ launch_until() { # SQL
 rows='SELECT count(*) FROM launch'
 stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 
+# Once launches are recorded: launches until COMMAND has stopped that, and more are not asked for than before it began.
+launch_until_stopped_by() { # COMMAND...
+	local before
+	launch_until "$stopped"
+	launch_until "SELECT count(*) > $(sql "$rows") + 50 FROM launch"
+	before=$(sql "$stopped")
+	"$@"
+	launch_until "$stopped AND count > $before + 10"
+}
+
 @test "--after N and --for N record exactly these launches, and the replay predicts them again" {
 	unchanged_under_run "$build/demo-static-sim" "${demo[@]}" # without: what the options are compared with
 	rm -f kerncast.db "$SIMCUDA_LOG"
@@ -130,8 +140,7 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	launch_until "$rows"
 	tell "graphs 2"
 	tell 100
-	rm record
-	launch_until "$stopped AND count > 110"
+	launch_until_stopped_by rm record
 	old=$(sql 'SELECT max(id) FROM stream')
 	tell streams
 	tell graph
@@ -151,9 +160,7 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	tell graph
 	tell 10
 	touch record
-	launch_until "$rows"
-	rm record
-	launch_until "$stopped AND count > 110"
+	launch_until_stopped_by rm record
 	recorded=$(sql 'SELECT max(sequence) FROM launch')
 	touch record
 	launch_until "$rows WHERE sequence > $recorded"
@@ -190,9 +197,7 @@ stopped="SELECT count FROM ledger WHERE item = 'not_asked_stopped'"
 	tell child
 	equal "$answer" "$(kill -l USR1)" "the signal that ends a child"
 	kill -USR1 "$(process)"
-	launch_until "$rows"
-	kill -USR1 "$(process)"
-	launch_until "$stopped AND count > 110"
+	launch_until_stopped_by kill -USR1 "$(process)"
 	finish
 	equal "$(sql 'SELECT count(*) FROM message')" 0 "messages"
 	all_is_said
