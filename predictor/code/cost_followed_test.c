@@ -101,6 +101,11 @@ static void params_at_an_index(void **state)
 			  "ld.param.u32 %r4, [%rd6];\nld.param.u32 %r5, [%rd4+12];\nld.param.u32 %r6, [s+8];\n"
 			  "sub.s32 %r5, %r5, %r4;\nadd.s32 %r5, %r5, %r6;\n" REPEAT("%r5")),
 	    0, 13 - 5 + 11);
+	/* The kernel's first instruction takes its address. */
+	assert_rounds(HEADER PARAMS "mov.b64 %rd4, s;\n" PROLOGUE
+				    "mul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd6, %rd4, %rd5;\n"
+				    "ld.param.u32 %r5, [%rd6];\n" REPEAT("%r5") "ret;\n}\n",
+		      3, 13);
 	/* An index that differs among the lanes of a warp. */
 	counts = count_launch(STRUCT_KERNEL("mov.b64 %rd4, s;\nand.b32 %r10, %r2, 3;\nmul.wide.u32 %rd5, %r10, 4;\n"
 					    "add.s64 %rd6, %rd4, %rd5;\nld.param.u32 %r5, [%rd6];\n" REPEAT("%r5")),
