@@ -102,7 +102,7 @@ static bool take_room(size_t bytes, size_t scratch_bytes)
 bool kc__formulas_make_room(const struct kc_cost *cost)
 {
 	size_t bytes = kc_cost_bytes(cost), scratch = kc_cost_scratch_bytes(cost), have = formulas.scratch.bytes;
-	size_t more = scratch > have ? kc__whole_pages(scratch) - kc__whole_pages(have) : 0;
+	size_t more = kc__whole_pages(scratch > have ? scratch : have) - kc__whole_pages(have);
 
 	/* Nothing gives way where that would not be enough. */
 	if (bytes > KC__FORMULAS_BYTES ||
