@@ -198,8 +198,8 @@ int kc_code_read(struct kc_code_reader *reader, uint32_t kernel, uint64_t static
 	if (rc)
 		return rc;
 	taken = read->module.arena.held_bytes + kc_ptx_cut_bytes(&reader->cut) - before;
-	rc = read_formula(reader, kernel, static_shared_bytes, memory_bytes > taken ? memory_bytes - taken : 0, read,
-			  refusal);
+	rc = read_formula(reader, kernel, static_shared_bytes,
+			  memory_bytes - (taken < memory_bytes ? taken : memory_bytes), read, refusal);
 	if (rc)
 		kc_code_read_free(read);
 	return rc;
