@@ -207,6 +207,32 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 	within "$(stat -c %s page.html)" 100000 5000000 "bytes of the page"
 }
 
+forty_five_kernels() { # FACTOR: 12 launches of each of 45 kernels, the last of which takes longest
+	local i k at=0 ns
+	echo kind,start_ns,duration_ns,stream,grid_x,block_x,name
+	for ((i = 0; i < 12; i++)); do
+		for ((k = 1; k <= 45; k++)); do
+			ns=$(((20000 + k * 100) * $1))
+			echo "kernel,$at,$ns,7,64,128,k$k"
+			at=$((at + ns + 5000))
+		done
+	done
+}
+
+@test "45 kernels that are slower than before: how many, and the 40 that lost most time" {
+	local names list
+	forty_five_kernels 1 >old.csv
+	forty_five_kernels 2 >new.csv
+	"$kerncast" import old.csv -o two.db >/dev/null
+	"$kerncast" import new.csv -o two.db >/dev/null
+	page --old 1 two.db
+	names=$(printf 'k%d ' {45..6})
+	equal "$(data '$.diff.counts.contributors') $(data '$.diff.counts.changes')" "45 45" "how many there are"
+	for list in diff.contributors diff.changes 'slow.causes[5].kernels'; do
+		equal "$(data "\$.$list" | jq -r '.[].name' | xargs) " "$names" "names in $list"
+	done
+}
+
 @test "the file appears whole or not at all, and never over a database" {
 	echo before >page.html
 	refused 1 "cannot write no/such/page.html" --html no/such/page.html "$RECORDED"
