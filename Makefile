@@ -57,7 +57,7 @@ $(BUILD)/flags: ;
 CFLAGS += -Wno-unknown-warning-option -Wno-error=maybe-uninitialized
 
 # The commit that `kerncast --version` tells; "+" where files differ from it.
-COMMIT := $(shell git describe --always --exclude '*' --abbrev=12 --dirty=+ 2>/dev/null || echo unknown)
+COMMIT := $(shell scripts/package/commit)
 define COMMIT_HEADER
 #define KC_COMMIT "$(COMMIT)"
 endef
@@ -336,6 +336,9 @@ deb: ## the Debian package
 tarball: ## what make install installs, to be unpacked anywhere
 	@scripts/setup
 	@scripts/package/tarball build/dist
+dist: ## all of these and the source archive, with SHA256SUMS
+	@scripts/setup
+	@scripts/package/dist build/dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
@@ -371,4 +374,4 @@ COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
-  lint-c lint-shell lint-bats lint-hooks lint-mutants format-check format install uninstall wheel deb tarball help clean
+  lint-c lint-shell lint-bats lint-hooks lint-mutants format-check format install uninstall wheel deb tarball dist help clean

@@ -1,10 +1,10 @@
-# What is packaged, by what `make wheel`, `make deb` and `make tarball` left in build/dist; skipped where nothing was made.
+# What is packaged, by what `make dist` left in build/dist; skipped where nothing was made.
 load common
 
 dist=$root/build/dist
-version=$(sed -n 's/^#define KC_VERSION "\(.*\)"/\1/p' "$root/store/common/version.h")
-wheel=$dist/kerncast-$version-py3-none-manylinux_2_28_x86_64.whl
-deb=$dist/kerncast_${version}_amd64.deb
+version=$("$root/scripts/package/version")
+wheel=$dist/kerncast-$("$root/scripts/package/version" wheel)-py3-none-manylinux_2_28_x86_64.whl
+deb=$dist/kerncast_$("$root/scripts/package/version" deb)_amd64.deb
 tarball=$dist/kerncast-$version-linux-x86_64.tar.gz
 
 needs() { # FILE TARGET
@@ -123,4 +123,38 @@ assert kerncast.open("kerncast.db").launches("dicts")' "$PWD/environment/bin/ker
 	equal "$(tar -tvzf "$tarball" | awk '{ print $2 }' | sort -u)" "0/0" "owner"
 	mv 'any where' anywhere # a path with a blank cannot be preloaded
 	works "anywhere/kerncast-$version-linux-x86_64/bin/kerncast" "anywhere/kerncast-$version-linux-x86_64/lib/kerncast/libkerncast.so"
+}
+
+# --- Debian 11, of whose system its C library alone is needed
+
+fetch_libc6() { # SUITE: into the current folder, from Debian, without a change of this machine's apt
+	mkdir -p apt/lists/partial apt/cache/archives/partial
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $1 main" >apt/sources.list
+	local apt=(apt-get -qq -o Dir::Etc::SourceList="$PWD/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
+		-o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o Acquire::Languages=none
+		-o APT::Sandbox::User=root -o Acquire::Retries=2)
+	"${apt[@]}" update && "${apt[@]}" download "libc6/$1"
+}
+
+@test "with the C library of Debian 11, glibc 2.31, the command starts, and what it preloads records" {
+	local options
+	needs "$tarball" tarball
+	((EUID == 0)) && unshare --mount true 2>/dev/null || skip "chroot needs root, and a mount namespace of its own"
+	fetch_libc6 bullseye >fetch.out 2>&1 || skip "Debian's packages cannot be fetched: $(tail -n 1 fetch.out)"
+	mkdir -p root/{tmp,proc,dev}
+	dpkg-deb --extract libc6_2.31-*_amd64.deb root
+	tar -xzf "$tarball" -C root
+	options=$("$root/scripts/package/portable" --options)
+	make -s -j2 -C "$root" BUILD=build/portable CC=scripts/package/cc OPT="$options" build/portable/lag build/portable/simcuda/lib{cuda.so.1,cupti.so.13}
+	cp "$root"/build/portable/{lag,simcuda/libcuda.so.1,simcuda/libcupti.so.13} root
+	there() { # COMMAND...: in that root, with /proc
+		env -i PATH="$PATH" LD_LIBRARY_PATH=/ unshare --mount --propagation private \
+			sh -c 'mount -t proc proc root/proc && exec chroot root "$@"' sh "$@"
+	}
+	there "/kerncast-$version-linux-x86_64/bin/kerncast" --version | head -n 1 >version.out
+	equal "$(<version.out)" "kerncast $version"
+	there "/kerncast-$version-linux-x86_64/bin/kerncast" devices | grep -q H100
+	there "/kerncast-$version-linux-x86_64/bin/kerncast" run -q -o /tmp/kerncast.db /lag 1000 500
+	equal "$(sql "SELECT count(*) FROM launch" root/tmp/kerncast.db)" 500 "launches"
+	ledger_adds_up root/tmp/kerncast.db
 }
