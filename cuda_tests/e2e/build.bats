@@ -118,10 +118,17 @@ failed: ./broken.bats: broken case
 }
 
 @test "CHANGELOG.md has the version that kerncast tells, and what is not yet released before it" {
-	local version
+	local version unreleased newest
 	version=$("$kerncast" --version | head -n 1)
-	equal "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' "$root/CHANGELOG.md" | head -n 2 | tr '\n' ' ')" \
-		"Unreleased ${version#kerncast } " "headings"
+	version=${version#kerncast }
+	{ read -r unreleased && read -r newest; } < <(sed -n 's/^## \[\([^]]*\)\].*/\1/p' "$root/CHANGELOG.md")
+	equal "$unreleased" Unreleased "first heading"
+	if [[ $version == *-dev ]]; then # what comes after the newest release
+		equal "$(printf '%s\n' "${version%-dev}" "$newest" | sort -V | tail -n 1)" "${version%-dev}" "newer than $newest"
+		[[ ${version%-dev} != "$newest" ]] || { echo "$newest is released"; return 1; }
+	else
+		equal "$newest" "$version" "newest release"
+	fi
 }
 
 @test "make with nothing changed does nothing" {

@@ -1,7 +1,7 @@
 /*
- * The version, the day of its release, and what the command and the library must have in common to work together.
- * `kerncast --version`, the manual and exported traces take them from here. CHANGELOG.md has an entry of that version
- * and day, which a test compares.
+ * The version, the day of the newest release, and what the command and the library must have in common to work
+ * together. `kerncast --version`, the manual, exported traces and packages take them from here. "0.3.0-dev" is what
+ * comes after the release before 0.3.0; scripts/package/release writes both. A test compares them with CHANGELOG.md.
  */
 #ifndef KC_VERSION_H
 #define KC_VERSION_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KC_VERSION "0.1.0"
+#define KC_VERSION "0.2.0-dev"
 #define KC_RELEASED "November 21, 2026"
 
 #define KC_VERSION_TEXT_BYTES 64u

@@ -95,7 +95,7 @@ measure_of_last() {
 
 @test "--version: release, commit, schema, library, CUPTI" {
 	"$kerncast" --version >version
-	[[ $(sed -n 1p version) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ $(sed -n 1p version) =~ ^kerncast\ [0-9]+\.[0-9]+\.[0-9]+(-dev)?$ ]]
 	[[ $(sed -n 2p version) =~ ^commit\ +([0-9a-f]{12}\+?|unknown)$ ]]
 	"$kerncast" run -q "${app[@]}"
 	equal "$(sed -n 3p version)" "database   version $(sql 'PRAGMA user_version'), journal $journal"
