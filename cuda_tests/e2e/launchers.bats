@@ -1,4 +1,5 @@
-# Launchers themselves, where they are installed: mpiexec and torchrun. What they tell by variables is tried in ranks.bats.
+# Launchers themselves, where they are installed: mpiexec and torchrun, and workers that Python starts. What launchers tell by
+# variables is tried in ranks.bats.
 load common
 
 demo=$build/demo-shared
@@ -83,4 +84,58 @@ check_torchrun() { # DB
 	contains "$(grep '^kerncast: killed: ' killed.err)" "rank 2 (pid $(sql "SELECT pid FROM process WHERE rank = 2" killed.db))"
 	equal "$(sql "SELECT ended FROM process WHERE rank = 2" killed.db)" killed
 	equal "$(sql "SELECT count(*) FROM launch l JOIN process p ON p.id = l.process WHERE p.rank = 2" killed.db)" 10
+}
+
+# --- workers of a server: Python's multiprocessing
+
+check_workers() { # DB WHAT
+	equal "$(sql "SELECT count(DISTINCT p.run) || ' ' || count(DISTINCT p.id) || ' ' || count(DISTINCT l.device) || ' ' || count(*)
+		FROM process p JOIN launch l ON l.process = p.id" "$1")" "1 2 2 100" "runs, processes, devices, launches: $2"
+	equal "$(report '$.ledger.launches' "$1")" 100 "launches in the ledger: $2"
+	ledger_adds_up "$1"
+}
+
+@test "workers that are spawned, forked or served, and end by themselves, by SIGTERM or by SIGKILL: one run, every launch" {
+	local how end
+	cat >server.py <<-'END'
+		import ctypes, multiprocessing, sys
+		PTX = b".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry step()\n{\nret;\n}\n\0"
+		def check(status):
+		    assert status == 0, status
+		def work(rank, ready, stop):
+		    cuda = ctypes.CDLL("libcuda.so.1")
+		    device, context, module, kernel = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+		    check(cuda.cuInit(0))
+		    check(cuda.cuDeviceGet(ctypes.byref(device), rank))
+		    check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+		    check(cuda.cuCtxSetCurrent(context))
+		    check(cuda.cuModuleLoadData(ctypes.byref(module), PTX))
+		    check(cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"step"))
+		    for step in range(50):
+		        check(cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None))
+		        check(cuda.cuCtxSynchronize())
+		    ready.wait()
+		    stop.wait()
+		if __name__ == "__main__":
+		    start = multiprocessing.get_context(sys.argv[1])
+		    ready, stop = start.Barrier(3), start.Event()
+		    workers = [start.Process(target=work, args=(rank, ready, stop)) for rank in range(2)]
+		    for worker in workers:
+		        worker.start()
+		    ready.wait()
+		    for worker in workers:
+		        {"stop": stop.set, "terminate": worker.terminate, "kill": worker.kill}[sys.argv[2]]()
+		    for worker in workers:
+		        worker.join()
+	END
+	export SIMCUDA_DEVICE=A100,A100
+	for how in spawn fork forkserver; do
+		for end in stop terminate kill; do
+			"$kerncast" run -q -o "$how-$end.db" python3 server.py $how $end
+			check_workers "$how-$end.db" "$how, $end"
+		done
+	done
+	LD_PRELOAD=$library KERNCAST_DB=$PWD/variables.db python3 server.py spawn kill
+	"$kerncast" report variables.db >variables.out # takes in what the killed ones have left
+	check_workers variables.db "with variables"
 }
