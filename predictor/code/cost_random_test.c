@@ -421,15 +421,35 @@ static void assert_counts(const struct walk *w, const struct kc_counts *counts, 
 	assert_value(w, kc_cost_counter_name(counter), counted(counts, counter), expected);
 }
 
-static struct kc_counts counts_at(const char *text, const struct launch *l)
+/* How the counts are found at a launch: of what control flow decides they are the same. */
+enum { EXACT, AT_LAUNCH, EFFORTS };
+
+static int find_counts(const char *text, const struct launch *l, struct kc_counts counts[EFFORTS])
 {
 	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.value = l->n, .known = 1}};
 	struct kc_cost_launch launch = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
 					.block = {l->block[0], l->block[1], l->block[2]},
 					.arguments = arguments,
 					.argument_count = 3};
+	struct kernel k;
+	int rc;
 
-	return counts_of(text, &launch);
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	assert_int_equal(kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_EXACT, &counts[EXACT]), 0);
+	rc = kc_cost_evaluate(k.cost, &launch, KC_COST_EFFORT_LAUNCH, &counts[AT_LAUNCH]);
+	let_go(&k);
+	return rc;
+}
+
+static void assert_flow(const struct walk *w, const struct kc_counts *counts)
+{
+	assert_counts(w, counts, KC_COUNT_OF_FMA, w->fma);
+	assert_counts(w, counts, KC_COUNT_OF_LD_GLOBAL, w->loads);
+	assert_counts(w, counts, KC_COUNT_OF_BYTES_LOADED, 4 * w->loads);
+	assert_counts(w, counts, KC_COUNT_OF_ST_SHARED, w->stores);
+	assert_counts(w, counts, KC_COUNT_OF_REQUESTS, w->requests);
+	assert_counts(w, counts, KC_COUNT_OF_SHARED_REQUESTS, w->shared_requests);
 }
 
 static void compare_with_walk(struct walk *w, const struct kc_counts *counts, const struct launch *l)
@@ -437,13 +457,8 @@ static void compare_with_walk(struct walk *w, const struct kc_counts *counts, co
 	for (uint32_t block = 0; block < l->grid[0] * l->grid[1] * l->grid[2]; block++)
 		for (uint32_t first = 0; first < threads_of(l); first += 32)
 			walk_warp(w, l, block, first, threads_of(l));
-	assert_counts(w, counts, KC_COUNT_OF_FMA, w->fma);
-	assert_counts(w, counts, KC_COUNT_OF_LD_GLOBAL, w->loads);
-	assert_counts(w, counts, KC_COUNT_OF_BYTES_LOADED, 4 * w->loads);
-	assert_counts(w, counts, KC_COUNT_OF_ST_SHARED, w->stores);
-	assert_counts(w, counts, KC_COUNT_OF_REQUESTS, w->requests);
+	assert_flow(w, counts);
 	assert_counts(w, counts, KC_COUNT_OF_SECTORS, w->sectors);
-	assert_counts(w, counts, KC_COUNT_OF_SHARED_REQUESTS, w->shared_requests);
 	assert_counts(w, counts, KC_COUNT_OF_SHARED_PASSES, w->shared_passes);
 	assert_value(w, "lines", counts->lines * counts->threads, w->lines);
 	assert_value(w, "least sectors", counts->least_sectors * counts->threads, w->least_sectors);
@@ -455,22 +470,27 @@ static void compare_exact_ones(uint32_t kernels, int with_places, struct launch 
 {
 	static struct program p;
 	static struct walk w;
-	uint32_t exact = 0;
+	uint32_t exact = 0, at_launch = 0;
 
 	for (uint32_t i = 0; i < kernels; i++) {
 		const struct launch l = next();
-		struct kc_counts counts;
+		struct kc_counts counts[EFFORTS];
+		int is_found;
 
 		make(&p, 0, with_places);
-		counts = counts_at(p.text, &l);
-		if (!counts.exact)
+		is_found = find_counts(p.text, &l, counts) == 0;
+		if (!counts[EXACT].exact)
 			continue;
 		exact++;
 		w = (struct walk){.p = &p};
-		compare_with_walk(&w, &counts, &l);
+		compare_with_walk(&w, &counts[EXACT], &l);
+		at_launch += (uint32_t)is_found;
+		if (is_found)
+			assert_flow(&w, &counts[AT_LAUNCH]);
 	}
-	print_message("# %u of %u kernels were exact\n", exact, kernels);
+	print_message("# %u of %u kernels were exact, %u counted at a launch\n", exact, kernels, at_launch);
 	assert_true(exact > kernels / 2);
+	assert_true(at_launch > kernels / 4);
 }
 
 static struct launch in_a_row(void)
