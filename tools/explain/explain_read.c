@@ -171,7 +171,7 @@ static int parse(struct kc_explanation *explanation, struct kc_explain_unit *uni
 	explanation->parsed = NULL;
 	kc_ptx_free(&explanation->ptx);
 	kc_arena_init(&unpacked, UNPACKED_BYTES);
-	rc = kc_image_unpack_into(&image, &unpacked, refusal);
+	rc = kc_image_unpack(&image, &unpacked, refusal);
 	if (rc == 0 && wanted && !holds_wanted(wanted, &image, unit))
 		rc = 1;
 	if (rc == 0)
@@ -209,7 +209,7 @@ static void read_code(const struct kc_explanation *explanation, struct kc_explai
 	int rc;
 
 	kc_arena_init(&unpacked, UNPACKED_BYTES);
-	rc = kc_image_unpack_into(&image, &unpacked, &unit->refusal);
+	rc = kc_image_unpack(&image, &unpacked, &unit->refusal);
 	if (rc == 0 && may_hold_wanted(wanted, &image))
 		rc = kc_cubin_read(&unit->code, image.bytes, image.length, MODULE_BYTES, &unit->refusal);
 	kc_arena_free(&unpacked);

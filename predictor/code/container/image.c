@@ -285,12 +285,7 @@ out:
 	return result;
 }
 
-int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal *refusal)
-{
-	return kc_image_unpack_into(&images->images[index], &images->arena, refusal);
-}
-
-int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal)
+int kc_image_unpack(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal)
 {
 	struct kc_fatbin_entry entry = {
 	    .packing = image->compressed, .payload = image->packed, .unpacked_bytes = image->length};

@@ -50,11 +50,9 @@ struct kc_images {
 int kc_images_list(struct kc_images *images, const void *bytes, size_t length, size_t memory_bytes,
 		   struct kc_refusal *refusal);
 void kc_images_free(struct kc_images *images);
-/* Unpacks one image, if it is compressed. 0; -EBADMSG, -ENOMEM: *refusal says where
- * and why. */
-int kc_image_unpack(struct kc_images *images, uint32_t index, struct kc_refusal *refusal);
-/* The same with memory of `arena`, until that is freed. */
-int kc_image_unpack_into(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal);
+/* Unpacks one image, if it is compressed, into memory of `arena`, until that is freed. 0; -EBADMSG, -ENOMEM: *refusal
+ * says where and why. */
+int kc_image_unpack(struct kc_image *image, struct kc_arena *arena, struct kc_refusal *refusal);
 
 /* Unpacks one image part by part and gives each part to `take`, in the order of the text; a plain one as a whole. A
  * compressed one is refused if unpacking it takes more than memory_bytes: 192 KiB for LZ4; for zstd the frame's window

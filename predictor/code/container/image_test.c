@@ -52,7 +52,7 @@ static struct kc_images read_file(const struct file *file)
 	assert_int_equal(kc_images_list(&images, file->bytes, file->length, MEMORY_BYTES, &refusal), 0);
 	assert_int_equal(images.skipped_count, 0);
 	for (uint32_t i = 0; i < images.count; i++)
-		assert_int_equal(kc_image_unpack(&images, i, &refusal), 0);
+		assert_int_equal(kc_image_unpack(&images.images[i], &images.arena, &refusal), 0);
 	return images;
 }
 
@@ -285,7 +285,7 @@ static void test_list_then_unpack(void **state)
 	assert_int_equal(kc_images_list(&images, file.bytes, file.length, MEMORY_BYTES, &refusal), 0);
 	assert_int_equal(images.count, 2);
 	assert_null(images.images[1].bytes);
-	assert_int_equal(kc_image_unpack(&images, 1, &refusal), 0);
+	assert_int_equal(kc_image_unpack(&images.images[1], &images.arena, &refusal), 0);
 	assert_non_null(images.images[1].bytes);
 	assert_null(images.images[0].bytes);
 	kc_images_free(&images);
@@ -355,7 +355,7 @@ static int unpack_all(struct kc_images *images, struct kc_refusal *refusal)
 
 	for (uint32_t i = 0; i < images->count; i++) {
 		struct kc_refusal why;
-		int result = kc_image_unpack(images, i, &why);
+		int result = kc_image_unpack(&images->images[i], &images->arena, &why);
 
 		unpacked |= !result;
 		if (!result || first_failure)
@@ -469,11 +469,11 @@ static void test_bomb(void **state)
 	memcpy(file.bytes + 16 + 56, &large, sizeof(large));
 	assert_int_equal(kc_images_list(&images, file.bytes, file.length, MEMORY_BYTES, &refusal), 0);
 	assert_int_equal(images.count, 2);
-	assert_int_equal(kc_image_unpack(&images, 0, &refusal), -ENOMEM);
+	assert_int_equal(kc_image_unpack(&images.images[0], &images.arena, &refusal), -ENOMEM);
 	assert_int_equal(refusal.offset, 16);
 	assert_non_null(strstr(refusal.reason, "2147483647 bytes"));
 	assert_int_equal(images.images[1].kind, KC_IMAGE_PTX);
-	assert_int_equal(kc_image_unpack(&images, 1, &refusal), 0);
+	assert_int_equal(kc_image_unpack(&images.images[1], &images.arena, &refusal), 0);
 	kc_images_free(&images);
 	assert_int_equal(read_copy(file.bytes, file.length, 300, &refusal), -ENOMEM);
 	assert_int_equal(read_copy(file.bytes, file.length, 0, &refusal), -ENOMEM);

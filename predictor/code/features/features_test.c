@@ -185,7 +185,7 @@ static struct kc_ptx_module ptx_of(struct fatbin *fatbin, uint32_t sm)
 
 		if (image->kind != KC_IMAGE_PTX || image->sm != sm)
 			continue;
-		assert_int_equal(kc_image_unpack(&fatbin->images, i, &refusal), 0);
+		assert_int_equal(kc_image_unpack(&fatbin->images.images[i], &fatbin->images.arena, &refusal), 0);
 		assert_int_equal(kc_ptx_parse(&module, image->bytes, image->length, MEMORY_BYTES, &refusal), 0);
 		return module;
 	}

@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	for (uint32_t i = 0; i < images.count; i++)
 		stream_one(&images.images[i]);
 	for (uint32_t i = 0; i < images.count; i++)
-		if (!kc_image_unpack(&images, i, &refusal))
+		if (!kc_image_unpack(&images.images[i], &images.arena, &refusal))
 			read_one(&images.images[i]);
 	for (uint32_t fatbin = 0; fatbin < images.fatbin_count && fatbin < 64; fatbin++)
 		kc_images_choose(&images, fatbin, 9, 0, 1u << KC_IMAGE_PTX | 1u << KC_IMAGE_CUBIN);
