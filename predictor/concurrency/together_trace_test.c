@@ -17,7 +17,7 @@
 #include "together.h"
 
 #include "predictor/math/median.h"
-#include "cuda_tests/traces/recorded.h"
+#include "cuda_tests/traces/recorded_csv.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -33,56 +33,20 @@
 /* Unlike assert_float_equal(), in double precision, and what is not known is near nothing. */
 #define assert_near(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
 
-enum { LINE_MAX = 1024, COLUMNS_MAX = 32, PAIRS_MAX = 64 };
+enum { PAIRS_MAX = 64 };
 
 /* --- reading */
 
-struct csv {
-	FILE *file;
-	char *header[COLUMNS_MAX], *field[COLUMNS_MAX];
-	char header_line[LINE_MAX], line[LINE_MAX];
-};
-
-static void split(char *line, char **fields)
-{
-	int count = 0;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	while (line && count < COLUMNS_MAX)
-		fields[count++] = strsep(&line, ",");
-}
-
-static int next_row(struct csv *csv)
-{
-	if (!fgets(csv->line, sizeof(csv->line), csv->file))
-		return 0;
-	split(csv->line, csv->field);
-	return 1;
-}
-
-static void open_csv(struct csv *csv, const char *name)
-{
-	memset(csv, 0, sizeof(*csv));
-	csv->file = kc_open_recorded(KC_REDUCED_DATA, name);
-	assert_non_null(csv->file);
-	assert_non_null(fgets(csv->header_line, sizeof(csv->header_line), csv->file));
-	split(csv->header_line, csv->header);
-}
-
 /* kernel: 'a' or 'b', whose column it is; 0: of both. */
-static const char *text(const struct csv *csv, char kernel, const char *column)
+static const char *text(const struct kc_recorded_csv *csv, char kernel, const char *column)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.1s%s%s", &kernel, kernel ? "_" : "", column);
-	for (int i = 0; i < COLUMNS_MAX && csv->header[i]; i++)
-		if (!strcmp(csv->header[i], name))
-			return csv->field[i];
-	fail_msg("no column %s", name);
-	return "";
+	return kc_csv_text(csv, name);
 }
 
-static double number(const struct csv *csv, char kernel, const char *column)
+static double number(const struct kc_recorded_csv *csv, char kernel, const char *column)
 {
 	return strtod(text(csv, kernel, column), NULL);
 }
@@ -104,7 +68,7 @@ struct pair {
 #define MS 1e6
 #define US 1e3
 
-static void read_counts(const struct csv *csv, char which, struct kc_counts *counts)
+static void read_counts(const struct kc_recorded_csv *csv, char which, struct kc_counts *counts)
 {
 	double *n = counts->of, words;
 
@@ -122,7 +86,8 @@ static void read_counts(const struct csv *csv, char which, struct kc_counts *cou
 	counts->exact = 1;
 }
 
-static void read_kernel(const struct csv *csv, const struct kc_device *device, char which, struct kernel *kernel)
+static void read_kernel(const struct kc_recorded_csv *csv, const struct kc_device *device, char which,
+			struct kernel *kernel)
 {
 	const struct kc_resources resources = {.registers = 32};
 	const struct kc_shape shape = {.grid = {(uint32_t)number(csv, which, "blocks"), 1, 1},
@@ -138,11 +103,11 @@ static void read_kernel(const struct csv *csv, const struct kc_device *device, c
 /* Pairs whose name begins so, in the order of the file. */
 static int read_microbenchmarks(const struct kc_device *device, const char *begin, struct pair *pairs)
 {
-	static struct csv csv;
+	static struct kc_recorded_csv csv;
 	int count = 0;
 
-	open_csv(&csv, "pairs/pairs_v100_microbench.csv");
-	while (next_row(&csv)) {
+	assert_true(kc_csv_open(&csv, KC_REDUCED_DATA, "pairs/pairs_v100_microbench.csv"));
+	while (kc_csv_next(&csv)) {
 		struct pair *pair = &pairs[count];
 
 		if (strncmp(text(&csv, 0, "what"), begin, strlen(begin)))
@@ -155,7 +120,6 @@ static int read_microbenchmarks(const struct kc_device *device, const char *begi
 		pair->together_ns = MS * number(&csv, 0, "together_ms");
 		count++;
 	}
-	pclose(csv.file);
 	assert_true(count > 0);
 	return count;
 }
@@ -296,7 +260,8 @@ static uint32_t product(const char *text)
 	return x * y * z;
 }
 
-static void read_hfuse_kernel(const struct csv *csv, const struct kc_device *device, char which, struct kernel *kernel)
+static void read_hfuse_kernel(const struct kc_recorded_csv *csv, const struct kc_device *device, char which,
+			      struct kernel *kernel)
 {
 	const struct kc_resources resources = {.registers = (uint32_t)number(csv, which, "registers"),
 					       .static_shared_bytes = (uint32_t)number(csv, which, "shared_bytes")};
@@ -309,10 +274,11 @@ static void read_hfuse_kernel(const struct csv *csv, const struct kc_device *dev
 
 static int read_hfuse(const struct kc_device *device, struct pair *pairs)
 {
-	static struct csv csv;
+	static struct kc_recorded_csv csv;
 	int count = 0;
 
-	for (open_csv(&csv, "pairs/two_kernels_v100.csv"); next_row(&csv); count++) {
+	assert_true(kc_csv_open(&csv, KC_REDUCED_DATA, "pairs/two_kernels_v100.csv"));
+	for (; kc_csv_next(&csv); count++) {
 		struct pair *pair = &pairs[count];
 
 		snprintf(pair->what, sizeof(pair->what), "%.24s + %.24s", text(&csv, 'a', "name"),
@@ -322,7 +288,6 @@ static int read_hfuse(const struct kc_device *device, struct pair *pairs)
 		pair->serial_ns = pair->kernels[0].solo_ns + pair->kernels[1].solo_ns;
 		pair->together_ns = US * number(&csv, 0, "makespan_us");
 	}
-	pclose(csv.file);
 	return count;
 }
 

@@ -10,7 +10,7 @@
  */
 #include "predictor/device/units.h"
 #include "predictor/math/median.h"
-#include "cuda_tests/traces/recorded.h"
+#include "cuda_tests/traces/recorded_csv.h"
 #include "resources.h"
 
 #include <math.h>
@@ -24,65 +24,9 @@
 
 #include <cmocka.h>
 
-enum { LINE_MAX = 65536, COLUMNS_MAX = 80, LAUNCHES_MAX = 256 };
+enum { LAUNCHES_MAX = 256 };
 
 /* --- reading */
-
-struct csv {
-	FILE *file;
-	char *header[COLUMNS_MAX], *field[COLUMNS_MAX];
-	char header_line[LINE_MAX], line[LINE_MAX];
-};
-
-/* Fields may be quoted, and have commas then. */
-static void split(char *line, char **fields)
-{
-	int count = 0;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	for (char *at = line; at && count < COLUMNS_MAX; count++) {
-		char *end;
-
-		fields[count] = *at == '"' ? ++at : at;
-		end = at[-(at != line)] == '"' ? strchr(at, '"') : NULL;
-		if (end)
-			*end++ = '\0';
-		at = strchr(end ? end : at, ',');
-		if (at)
-			*at++ = '\0';
-	}
-}
-
-static int next_row(struct csv *csv)
-{
-	if (!fgets(csv->line, sizeof(csv->line), csv->file))
-		return 0;
-	split(csv->line, csv->field);
-	return 1;
-}
-
-static int open_csv(struct csv *csv, const char *name)
-{
-	csv->file = kc_open_recorded(kc_full_data(), name);
-	if (!csv->file || !fgets(csv->header_line, sizeof(csv->header_line), csv->file))
-		return 0;
-	split(csv->header_line, csv->header);
-	return 1;
-}
-
-static const char *text(const struct csv *csv, const char *column)
-{
-	for (int i = 0; i < COLUMNS_MAX && csv->header[i]; i++)
-		if (!strcmp(csv->header[i], column))
-			return csv->field[i];
-	fail_msg("no column %s", column);
-	return "";
-}
-
-static double number(const struct csv *csv, const char *column)
-{
-	return strtod(text(csv, column), NULL);
-}
 
 struct launch {
 	char name[1024]; /* program, kernel, grid and block */
@@ -94,22 +38,22 @@ struct launch {
 	double measured_ns;
 };
 
-static void read_name(const struct csv *csv, struct launch *launch)
+static void read_name(const struct kc_recorded_csv *csv, struct launch *launch)
 {
-	snprintf(launch->name, sizeof(launch->name), "%s %s %s %s", text(csv, "program"), text(csv, "mangled"),
-		 text(csv, "grid"), text(csv, "block"));
+	snprintf(launch->name, sizeof(launch->name), "%s %s %s %s", kc_csv_text(csv, "program"),
+		 kc_csv_text(csv, "mangled"), kc_csv_text(csv, "grid"), kc_csv_text(csv, "block"));
 }
 
-static void read_shape(const struct csv *csv, struct launch *launch)
+static void read_shape(const struct kc_recorded_csv *csv, struct launch *launch)
 {
 	uint32_t *grid = launch->shape.grid, *block = launch->shape.block;
 
-	assert_int_equal(sscanf(text(csv, "grid"), "%u %u %u", &grid[0], &grid[1], &grid[2]), 3);
-	assert_int_equal(sscanf(text(csv, "block"), "%u %u %u", &block[0], &block[1], &block[2]), 3);
+	assert_int_equal(sscanf(kc_csv_text(csv, "grid"), "%u %u %u", &grid[0], &grid[1], &grid[2]), 3);
+	assert_int_equal(sscanf(kc_csv_text(csv, "block"), "%u %u %u", &block[0], &block[1], &block[2]), 3);
 	launch->blocks = (double)grid[0] * grid[1] * grid[2];
-	launch->shape.dynamic_shared_bytes = (uint32_t)number(csv, "dynamic_shared");
-	launch->resources = (struct kc_resources){.registers = (uint32_t)number(csv, "registers"),
-						  .static_shared_bytes = (uint32_t)number(csv, "static_shared")};
+	launch->shape.dynamic_shared_bytes = (uint32_t)kc_csv_number(csv, "dynamic_shared");
+	launch->resources = (struct kc_resources){.registers = (uint32_t)kc_csv_number(csv, "registers"),
+						  .static_shared_bytes = (uint32_t)kc_csv_number(csv, "static_shared")};
 }
 
 /* The counts tell no distinct bytes, so the sizes of the buffers do. */
@@ -141,57 +85,54 @@ static void tell_divisions(struct kc_counts *counts)
 	n[KC_COUNT_OF_DOUBLE] += 9 * wide;
 }
 
-static void read_counts(const struct csv *csv, struct kc_counts *counts)
+static void read_counts(const struct kc_recorded_csv *csv, struct kc_counts *counts)
 {
 	char column[64];
 
 	for (uint32_t i = 0; i < KC_COUNTER_COUNT; i++) {
 		snprintf(column, sizeof(column), "n_%s", kc_cost_counter_name(i));
-		counts->of[i] = number(csv, column);
+		counts->of[i] = kc_csv_number(csv, column);
 	}
-	counts->threads = number(csv, "n_threads");
-	counts->active_share = number(csv, "n_active_share");
-	counts->longest_warp = number(csv, "n_longest_warp");
-	counts->exact = !strcmp(text(csv, "exact"), "True");
+	counts->threads = kc_csv_number(csv, "n_threads");
+	counts->active_share = kc_csv_number(csv, "n_active_share");
+	counts->longest_warp = kc_csv_number(csv, "n_longest_warp");
+	counts->exact = !strcmp(kc_csv_text(csv, "exact"), "True");
 	tell_divisions(counts);
-	cap_by_buffers(counts, number(csv, "buffer_bytes"));
+	cap_by_buffers(counts, kc_csv_number(csv, "buffer_bytes"));
 }
 
 static int read_launches(struct launch *launches)
 {
-	static struct csv csv;
+	static struct kc_recorded_csv csv;
 	int count = 0;
 
-	memset(&csv, 0, sizeof(csv));
-	if (!open_csv(&csv, "programs/hecbench_rtx3080_open.csv.gz"))
+	if (!kc_csv_open(&csv, kc_full_data(), "programs/hecbench_rtx3080_open.csv.gz"))
 		return 0;
-	for (; next_row(&csv); count++) {
+	for (; kc_csv_next(&csv); count++) {
 		struct launch *launch = &launches[count];
 
 		assert_true(count < LAUNCHES_MAX);
-		*launch = (struct launch){.measured_ns = number(&csv, "measured_ns"),
-					  .live_ns = number(&csv, "kerncast_live_first_ns"),
-					  .with_code_ns = number(&csv, "kerncast_engine_with_code_ns"),
-					  .low_ns = number(&csv, "explain_low_ns"),
-					  .high_ns = number(&csv, "explain_high_ns")};
+		*launch = (struct launch){.measured_ns = kc_csv_number(&csv, "measured_ns"),
+					  .live_ns = kc_csv_number(&csv, "kerncast_live_first_ns"),
+					  .with_code_ns = kc_csv_number(&csv, "kerncast_engine_with_code_ns"),
+					  .low_ns = kc_csv_number(&csv, "explain_low_ns"),
+					  .high_ns = kc_csv_number(&csv, "explain_high_ns")};
 		read_name(&csv, launch);
 		read_shape(&csv, launch);
 		read_counts(&csv, &launch->counts);
 	}
-	pclose(csv.file);
 	return count;
 }
 
 /* Those of the launches that were measured on the H200 as well, with their times there. */
 static int read_h200(const struct launch *known, int known_count, struct launch *launches)
 {
-	static struct csv csv;
+	static struct kc_recorded_csv csv;
 	int count = 0;
 
-	memset(&csv, 0, sizeof(csv));
-	if (!open_csv(&csv, "gpu_h200/programs_h200_open.csv.gz"))
+	if (!kc_csv_open(&csv, kc_full_data(), "gpu_h200/programs_h200_open.csv.gz"))
 		return 0;
-	while (next_row(&csv)) {
+	while (kc_csv_next(&csv)) {
 		struct launch *launch = &launches[count];
 		struct launch named = {0};
 
@@ -201,12 +142,11 @@ static int read_h200(const struct launch *known, int known_count, struct launch 
 				continue;
 			assert_true(count++ < LAUNCHES_MAX);
 			*launch = known[i];
-			launch->measured_ns = number(&csv, "median_ns");
-			launch->live_ns = number(&csv, "solo_ns");
+			launch->measured_ns = kc_csv_number(&csv, "median_ns");
+			launch->live_ns = kc_csv_number(&csv, "solo_ns");
 			break;
 		}
 	}
-	pclose(csv.file);
 	return count;
 }
 
@@ -413,15 +353,15 @@ static const struct stream *stream_of(const char *name)
 	return NULL;
 }
 
-static void read_stream(const struct csv *csv, const struct stream *stream, struct launch *launch)
+static void read_stream(const struct kc_recorded_csv *csv, const struct stream *stream, struct launch *launch)
 {
 	double bytes = sizeof(double), *n = launch->counts.of;
 
-	*launch = (struct launch){.measured_ns = number(csv, "duration_ns")};
-	launch->shape = (struct kc_shape){.grid = {(uint32_t)number(csv, "grid_x"), 1, 1},
-					  .block = {(uint32_t)number(csv, "block_x"), 1, 1}};
+	*launch = (struct launch){.measured_ns = kc_csv_number(csv, "duration_ns")};
+	launch->shape = (struct kc_shape){.grid = {(uint32_t)kc_csv_number(csv, "grid_x"), 1, 1},
+					  .block = {(uint32_t)kc_csv_number(csv, "block_x"), 1, 1}};
 	launch->counts.exact = 1;
-	launch->counts.threads = number(csv, "grid_x") * number(csv, "block_x");
+	launch->counts.threads = kc_csv_number(csv, "grid_x") * kc_csv_number(csv, "block_x");
 	n[KC_COUNT_OF_ADD] = stream->add;
 	n[KC_COUNT_OF_MUL] = stream->mul;
 	n[KC_COUNT_OF_FMA] = stream->fma;
@@ -449,16 +389,15 @@ static int is_beyond_l2(const struct launch *launch)
 
 static void streams_on_a_v100(void **state)
 {
-	static struct csv csv;
+	static struct kc_recorded_csv csv;
 	static struct launch launch;
 	struct coverage c = {0}, beyond = {0};
 
 	(void)state;
-	memset(&csv, 0, sizeof(csv));
-	if (!open_csv(&csv, "traces_2/operators/rajaperf_v100.csv.gz"))
+	if (!kc_csv_open(&csv, kc_full_data(), "traces_2/operators/rajaperf_v100.csv.gz"))
 		skip();
-	while (next_row(&csv)) {
-		const struct stream *stream = stream_of(text(&csv, "name"));
+	while (kc_csv_next(&csv)) {
+		const struct stream *stream = stream_of(kc_csv_text(&csv, "name"));
 
 		if (!stream)
 			continue;
@@ -467,7 +406,6 @@ static void streams_on_a_v100(void **state)
 		if (is_beyond_l2(&launch))
 			cover(kc_device_builtin("v100"), &launch, &beyond);
 	}
-	pclose(csv.file);
 	assert_int_equal(c.count, 100);
 	assert_int_equal(c.inside, c.count);
 	assert_int_equal(c.beaten, 0);
