@@ -516,10 +516,10 @@ sums() { # DB...: of all of them
 
 @test "two hosts of a job, each with a database: one run, and ranks with their hosts" {
 	needs_root
-	unshare --uts true || skip "no UTS namespaces"
-	local host
+	unshare --uts --net true || skip "no namespaces"
+	local host each
 	for host in 6 7; do
-		unshare --uts sh -c 'hostname node'$host'; for local in 0 1; do
+		unshare --uts --net sh -c 'hostname node'$host'; for local in 0 1; do
 			RANK=$((2 * '$host' - 12 + local)) LOCAL_RANK=$local WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=night \
 				CUDA_VISIBLE_DEVICES=$local "'"$kerncast"'" run -q -o node'$host'.db "'"$demo"'" >/dev/null &
 		done; wait'
@@ -530,9 +530,14 @@ sums() { # DB...: of all of them
 	equal "$(sed -n '/^Kernels/q; s/^    \(rank [0-9], [a-z0-9]*\) .*/\1/p' report.out | paste -sd /)" \
 		"rank 0, node6/rank 1, node6/rank 2, node7/rank 3, node7"
 	"$kerncast" report --json --rank 3 node6.db node7.db >chosen.json
-	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('chosen.json') AS TEXT), '\$.filter.launches')")" \
-		"$(sql "SELECT count(*) / 2 FROM launch" node7.db)"
+	each=$(sql "SELECT count(*) / 2 FROM launch" node7.db)
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('chosen.json') AS TEXT), '\$.filter.launches')")" "$each"
 	equal "$(sql "SELECT group_concat(DISTINCT command_line) FROM run" node6.db)" "$demo"
+	contains "$("$kerncast" merge node6.db node7.db -o all.db)" "all.db: 2 databases, 1 new run, 4 processes, "
+	equal "$(sql "SELECT group_concat(rank || ' ' || host || ' ' || launches, ', ') FROM (SELECT p.rank, p.host, count(*) AS launches
+		FROM process p JOIN launch l ON l.process = p.id WHERE p.run = 1 GROUP BY p.id ORDER BY p.rank)" all.db)" \
+		"0 node6 $each, 1 node6 $each, 2 node7 $each, 3 node7 $each" "ranks, hosts and launches"
+	ledger_adds_up all.db
 }
 
 @test "srun's steps, by Slurm's variables: each is a run, whose files are gone at its end" {
