@@ -42,6 +42,7 @@ KINDS = ("rank", "healthy", "kernel", "rank", "other_work", "kernel_1", "rank", 
 LEAST = {"kernel": 0.9, "kernel_1": 0.8}  # of a kind are right; of others 95 %
 COSTS = {"kernel": (0.02, 1), "kernel_1": (0.01, 0.02), "kernel_0": (0, 0.005)}  # share of the rank's time
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+Made = collections.namedtuple("Made", "rows slow factors since lost waited words")
 COLUMNS = "process kind start_ns duration_ns stream grid_x grid_y grid_z block_x block_y block_z name".split()
 
 
@@ -76,7 +77,8 @@ def slow_kernels(chance, kind, step, tick):
 
 
 def make_set(seed, kind, as_it_should_be=False):
-    """Rows (rank, start, duration, size, kernel), the slow rank, since when, what it lost, what others waited, and in words what was made.
+    """Rows (rank, start, duration, size, kernel), the slow rank, by its slow kernels how many times as long they take, since
+    when, what it lost, what others waited, and in words what was made.
 
     as_it_should_be: the same steps in another run, in which none is slow.
     """
@@ -116,7 +118,7 @@ def make_set(seed, kind, as_it_should_be=False):
             now[rank] += 2000
     earliest = min(row[1] for row in rows)
     since = [since[0] - earliest, since[1] - since[0]] if begins else None
-    return rows, slow, since, lost, min(waited, (ranks - 1) * lost), f"{ranks} ranks, {count} steps, x{max(factors.values()):.3f}, noise {noise}, tick {tick}"
+    return Made(rows, slow, factors, since, lost, min(waited, (ranks - 1) * lost), f"{ranks} ranks, {count} steps, x{max(factors.values()):.3f}, noise {noise}, tick {tick}")
 
 
 def write(path, rows):
@@ -139,21 +141,21 @@ def judge_made(given, folder):
     right, of = collections.Counter(), collections.Counter()
     for seed in range(given.first, given.first + given.sets):
         kind = KINDS[seed % len(KINDS)]
-        rows, slow, since, lost, waited, made = make_set(seed, kind)
-        write(f"{folder}/ranks.csv", rows)
+        made = make_set(seed, kind)
+        write(f"{folder}/ranks.csv", made.rows)
         named = slow_of(f"{given.build}/kerncast", folder, [f"{folder}/ranks.csv"])
         first = named[0] if named else {"name": None, "lost_ns": 0, "others_waited_ns": 0, "since_ns": None}
-        found = [first[of] / true if kind in ("rank", "midway") else 1 for of, true in (("lost_ns", lost), ("others_waited_ns", waited))]
-        is_right = str(first["name"]).startswith(f"rank {slow} ") and all(0.9 <= part <= 1.1 for part in found)
-        if since:
-            is_right = is_right and first["since_ns"] is not None and abs(first["since_ns"] - since[0]) <= 2 * since[1]
+        found = [first[of] / true if kind in ("rank", "midway") else 1 for of, true in (("lost_ns", made.lost), ("others_waited_ns", made.waited))]
+        is_right = str(first["name"]).startswith(f"rank {made.slow} ") and all(0.9 <= part <= 1.1 for part in found)
+        if made.since:
+            is_right = is_right and first["since_ns"] is not None and abs(first["since_ns"] - made.since[0]) <= 2 * made.since[1]
         elif kind not in ("rank", "kernel", "kernel_1"):
             is_right = not named
         of[kind] += 1
         right[kind] += is_right
         if given.list or not is_right:
             others = ", ".join(f"{one['name']} {one['lost_ns'] / 1e3:.0f} us" for one in named[:3])
-            print(f"seed {seed}: {kind}: {made}: {'right' if is_right else 'WRONG'}, of rank {slow} {100 * found[0]:.0f} %, of waiting {100 * found[1]:.0f} %; named: {others or 'none'}, since {first['since_ns']} of {since}")
+            print(f"seed {seed}: {kind}: {made.words}: {'right' if is_right else 'WRONG'}, of rank {made.slow} {100 * found[0]:.0f} %, of waiting {100 * found[1]:.0f} %; named: {others or 'none'}, since {first['since_ns']} of {made.since}")
     for kind in of:
         print(f"{kind:10} {right[kind]:4} of {of[kind]:4} right")
     return all(right[kind] >= LEAST.get(kind, 0.95) * of[kind] for kind in of)
