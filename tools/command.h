@@ -49,6 +49,7 @@ extern const struct kc_command kc_command_calibrate;
 extern const struct kc_command kc_command_explain;
 extern const struct kc_command kc_command_basis;
 extern const struct kc_command kc_command_experiment;
+extern const struct kc_command kc_command_tune;
 
 /* Options that every command has beside its own. */
 extern const struct argp_option kc_help_options[];

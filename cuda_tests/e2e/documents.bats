@@ -61,7 +61,7 @@ man_examples() { # COMMAND...: as blocks of a page
 }
 
 @test "the examples in the manual page are what the commands print" {
-	local traces=$root/cuda_tests/traces name
+	local traces=$root/cuda_tests/traces name tile n
 	mkdir files
 	ln -s "$build/demo-static-sim" files/app
 	cp "$traces/traces/pytorch/kineto_resnet50_v100_a.csv.gz" files/trace.csv.gz
@@ -71,9 +71,16 @@ man_examples() { # COMMAND...: as blocks of a page
 	"$kerncast" import "$traces/examples/hta_trace_diff_control_a100.csv.gz" --device a100 -o files/kerncast.db >/dev/null
 	gzip -dc "$traces/tuning/convolution__A4000__main.csv.gz" |
 		awk -F, -v OFS=, 'NR > 1 && NR % 20 != 2 { $NF = "" } 1' >files/times.csv
-	man_examples import report diff slow devices merge export predict slowdown replay explain basis experiment >page.md
+	{
+		echo file,kernel,grid,block,args,tile,coalesced
+		for tile in 8,yes 8,no 16,yes 16,no 32,yes 32,no; do
+			name=${tile#*,} name=matmul_tiled_${name/no/un} n=${tile%,*}
+			echo "$build/explain/libkernels.so,${name/yes/}coalesced_$n,\"$((1024 / n)),$((1024 / n))\",\"$n,$n\",\"0x10000000,0x20000000,0x30000000,1024\",$tile"
+		done
+	} >files/matmul.csv
+	man_examples import report diff slow devices merge export predict slowdown replay explain basis tune experiment >page.md
 	outputs --in files page.md >said || { cat said; return 1; }
-	equal "$(<said)" "13 outputs compared, 0 different"
+	equal "$(<said)" "14 outputs compared, 0 different"
 }
 
 @test "no page of the manual is longer than a file of the sources" {

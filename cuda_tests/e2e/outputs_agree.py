@@ -128,6 +128,8 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
     ("kernels of pairs", "as=label; kernel=name; time=time_ns; share=time_share; launches=launches; alone=solo_ns; waves=waves"),
     *(("together", "pair=*; in turn=serial_ns; together=together_low_ns; to=together_high_ns; gain=gain_low; to=gain_high; "
                    f"better=answer{more}") for more in ("", "; measured=measured; gain then=measured_gain")),
+    *(("variants", f"line=line; {times}; limited by=*; occupancy=occupancy; registers=registers; local=local_bytes") for times in (
+        "expected=expected_ns; from=low_ns; to=high_ns; as good=as_good", "timed=measured_ns; estimated=estimated_ns")),
     ("by_model", "model=name; launches=n; median=median; p90=p90; mean=mape"),
     ("intervals", "launches=name; matched=n; inside=coverage; width=median_width"),
     ("learning_curve", "from launch=from; median=median; p90=p90; mean=mape"),
@@ -209,7 +211,7 @@ def shown(key, row):
         show = rate
     elif re.search("flops_per_s$", key):
         show = flops
-    elif key == "bytes":
+    elif key in ("bytes", "local_bytes"):
         show = size_of
     elif key in ("thread", "pid"):
         show = str
@@ -217,7 +219,7 @@ def shown(key, row):
         show = chance
     elif key in ("accuracy.bias", "waves"):
         show = three
-    elif re.search("^(launches|old_launches|new_launches|measured|n|accuracy.n|count|from|stream|solo|behind|overtaken|unknown)$", key):
+    elif re.search("^(launches|old_launches|new_launches|measured|n|accuracy.n|count|from|stream|solo|behind|overtaken|unknown|line|registers)$", key):
         show = count
     else:
         show = percent

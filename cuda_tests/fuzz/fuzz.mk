@@ -2,7 +2,7 @@
 # tests, and is named after it; seeds/NAME holds what it begins with, if anything.
 fuzzer  = $(patsubst %_fuzz.c,$(BUILD)/fuzz_%,$(notdir $(1)))
 FUZZERS := $(call fuzzer,$(FUZZ_SRC))
-SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin code_reader cubin features ptx past commands import_file import_sqlite text baseline knowledge)
+SEEDS   := $(addprefix $(BUILD)/seeds/,fatbin code_reader cubin features ptx past commands import_file import_sqlite text baseline knowledge variants)
 $(foreach source,$(FUZZ_SRC),$(eval $(call fuzzer,$(source)): $(call obj,$(source))))
 $(FUZZERS): $(TOOLS) $(ARCHIVES)
 	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
@@ -34,6 +34,10 @@ $(BUILD)/seeds/baseline: cuda_tests/fuzz/seeds/baseline.json
 	@touch $@
 # What kerncast learn writes of the demo: with names, and without (--anonymous).
 $(BUILD)/seeds/knowledge: $(wildcard cuda_tests/fuzz/seeds/*.prior)
+	@mkdir -p $@
+	cp $^ $@
+	@touch $@
+$(BUILD)/seeds/variants: $(wildcard cuda_tests/fuzz/seeds/variants.*)
 	@mkdir -p $@
 	cp $^ $@
 	@touch $@

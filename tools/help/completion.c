@@ -73,7 +73,7 @@ int kc__option_has_known(const struct argp_option *option)
 /* Whether text has one of these words, in capitals. */
 static int names_file(const char *text)
 {
-	static const char *const words[] = {"FILE", "DB", "DIR", "TRACE", "OLD", "NEW", "APP"};
+	static const char *const words[] = {"FILE", "DB", "DIR", "TRACE", "OLD", "NEW", "APP", "LIST"};
 
 	for (text += strcspn(text, CAPITALS); *text; text += strcspn(text, CAPITALS)) {
 		size_t n = strspn(text, CAPITALS);

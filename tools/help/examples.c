@@ -213,6 +213,21 @@ static const struct kc_example examples[] = {
 		  "…\n",
     },
     {
+	.command = "tune",
+	.commands = "  kerncast tune matmul.csv -d h100\n"
+		    "  kerncast tune matmul.csv -d h100 --timed cache.json\n",
+	.output =
+	    "…\n"
+	    "To be timed first\n"
+	    "  line  expected    from       to  as good  limited by            occupancy  registers  local\n"
+	    "  6       249 µs  201 µs   733 µs  yes      shared memory             100 %         32    0 B\n"
+	    "    tile=32 coalesced=yes\n"
+	    "  4       304 µs  209 µs   876 µs  yes      shared memory             100 %         32    0 B\n"
+	    "    tile=16 coalesced=yes\n"
+	    "…\n"
+	    "As good as the first, within the error of the estimates: 2 of 6. Give what they took with --timed FILE.\n",
+    },
+    {
 	.command = "experiment",
 	.commands = "  kerncast experiment list\n"
 		    "  kerncast experiment bsp --dir results\n",

@@ -40,20 +40,46 @@ static int read_dimensions(const char *text, const uint32_t most[3], uint32_t di
 	return -EINVAL;
 }
 
+int kc_launch_grid(const char *text, uint32_t grid[3])
+{
+	return read_dimensions(text, grid_most, grid);
+}
+
+int kc_launch_block(const char *text, uint32_t block[3])
+{
+	int rc = read_dimensions(text, block_most, block);
+
+	return rc == 0 && (uint64_t)block[0] * block[1] * block[2] > BLOCK_THREADS_MOST ? -EINVAL : rc;
+}
+
+int kc_launch_shared(const char *text, uint32_t *bytes)
+{
+	char *end;
+
+	return read_u32(text, &end, bytes) < 0 || *end ? -EINVAL : 0;
+}
+
+int kc_launch_arguments(char *text, struct kc_explain_launch *launch)
+{
+	for (launch->argument_count = 0; text;) {
+		if (launch->argument_count == KC_EXPLAIN_ARGUMENTS)
+			return -E2BIG;
+		launch->arguments[launch->argument_count++] = strsep(&text, ",");
+	}
+	return 0;
+}
+
 static void set_grid(struct kc_launch_options *options, const char *arg, struct argp_state *state)
 {
 	options->has_grid = 1;
-	if (read_dimensions(arg, grid_most, options->launch.grid) < 0)
+	if (kc_launch_grid(arg, options->launch.grid) < 0)
 		argp_error(state, "--grid takes one to three numbers above 0, such as 64,64, not \"%s\"", arg);
 }
 
 static void set_block(struct kc_launch_options *options, const char *arg, struct argp_state *state)
 {
-	const uint32_t *block = options->launch.block;
-
 	options->has_block = 1;
-	if (read_dimensions(arg, block_most, options->launch.block) < 0 ||
-	    (uint64_t)block[0] * block[1] * block[2] > BLOCK_THREADS_MOST)
+	if (kc_launch_block(arg, options->launch.block) < 0)
 		argp_error(state,
 			   "--block takes one to three numbers, at most %u threads together, such as 16,16, not \"%s\"",
 			   BLOCK_THREADS_MOST, arg);
@@ -61,27 +87,19 @@ static void set_block(struct kc_launch_options *options, const char *arg, struct
 
 static void set_shared(struct kc_launch_options *options, const char *arg, struct argp_state *state)
 {
-	char *end;
-
 	options->has_shared = 1;
-	if (read_u32(arg, &end, &options->launch.dynamic_shared_bytes) < 0 || *end)
+	if (kc_launch_shared(arg, &options->launch.dynamic_shared_bytes) < 0)
 		argp_error(state, "--shared takes a number of bytes, not \"%s\"", arg);
 }
 
 static void set_arguments(struct kc_launch_options *options, const char *arg, struct argp_state *state)
 {
-	struct kc_explain_launch *launch = &options->launch;
-	char *rest;
-
 	free(options->arguments);
-	options->arguments = rest = strdup(arg);
-	if (!rest)
+	options->arguments = strdup(arg);
+	if (!options->arguments)
 		argp_failure(state, KC_EXIT_FAILED, ENOMEM, "--args");
-	for (launch->argument_count = 0; rest;) {
-		if (launch->argument_count == KC_EXPLAIN_ARGUMENTS)
-			argp_error(state, "--args takes %u arguments at most", KC_EXPLAIN_ARGUMENTS);
-		launch->arguments[launch->argument_count++] = strsep(&rest, ",");
-	}
+	else if (kc_launch_arguments(options->arguments, &options->launch) < 0)
+		argp_error(state, "--args takes %u arguments at most", KC_EXPLAIN_ARGUMENTS);
 }
 
 error_t kc_launch_option(struct kc_launch_options *options, int key, char *arg, struct argp_state *state)

@@ -30,6 +30,13 @@ enum { KC_KEY_GRID = 0x200, KC_KEY_BLOCK, KC_KEY_ARGS, KC_KEY_SHARED };
 	{"shared", KC_KEY_SHARED, "BYTES", 0, "dynamic shared memory per block", 0}
 /* clang-format on */
 
+/* The values of these options elsewhere. "64,64": 0 or -EINVAL. Arguments are split in place, and text must stay: 0;
+ * -E2BIG: more than KC_EXPLAIN_ARGUMENTS. */
+int kc_launch_grid(const char *text, uint32_t grid[3]);
+int kc_launch_block(const char *text, uint32_t block[3]);
+int kc_launch_shared(const char *text, uint32_t *bytes);
+int kc_launch_arguments(char *text, struct kc_explain_launch *launch);
+
 /* 0; ARGP_ERR_UNKNOWN: none of these options. A wrong value ends the process with KC_EXIT_USAGE. */
 error_t kc_launch_option(struct kc_launch_options *options, int key, char *arg, struct argp_state *state);
 /* Once all options are read: checks that they make a launch. */

@@ -73,6 +73,8 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	begins_with_schema basis-predict/1 basis predict --json --kernel f --device 'Tesla K40c' --timed 64 --block 96 sweep.db
 	printf 'block,time_ms\n32,1\n64,2\n96,3\n128,\n' >space.csv
 	begins_with_schema basis-space/1 basis space --json space.csv
+	printf 'file,grid,block\n%s,1,32\n' "$build/explain/own_memory.ptx" >list.csv
+	begins_with_schema tune/1 tune --json --device v100 list.csv
 	"$kerncast" export --chrome >trace.json
 	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('trace.json') AS TEXT), '$.otherData.schema')")" kerncast.chrome/1
 }

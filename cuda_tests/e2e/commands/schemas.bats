@@ -410,6 +410,23 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents [0-9]*.json
 }
 
+@test "tune: nothing timed, some timed, stop, what cannot run, fails or is not known" {
+	printf 'file,kernel,grid,block,args,shared,n\n' >list.csv
+	printf '%s,vector_add,4000,256,"0x1000,0x2000,0x3000,1024000",%s\n' "$build/explain/simple.ptx" 0,1 "$build/explain/simple.ptx" 90000,2 \
+		"$build/explain/simple.ptx" 900000,3 none.ptx 0,x >>list.csv
+	printf 'n,time_ms\n1,0.1\n' >one.csv
+	printf 'n,time_ms\n1,0.0000001\n' >fast.csv
+	echo '{"cache": {"1": {"n": 1, "time": "failed"}}}' >failed.json
+	prints tune --json list.csv --device h100
+	prints tune --json list.csv --device h100 --timed one.csv
+	prints tune --json list.csv --device h100 --timed fast.csv
+	prints tune --json list.csv --device h100 --timed failed.json
+	equal "$(value 1.json '$.verdict')" first
+	equal "$(value 2.json '$.variants[0].expected_ns')" null
+	equal "$(value 3.json '$.cannot_run')$(value 3.json '$.unknown')$(value 4.json '$.failed')" 111
+	check_documents [0-9]*.json
+}
+
 @test "the tables and views of --schema are those of a database that was just made" {
 	prints --schema
 	check_documents 1.json
@@ -427,7 +444,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	echo nothing >no.db
 	for command in "report --json no.db" "replay --json no.db" "devices --json no.db" "prune --json --keep 1 no.db" \
 		"diff --json no.db no.db" "export --chrome no.db" "basis show --json no.db" "basis space --json no.db" \
-		"explain --json no.db" "predict --json --device v100 blocks=1,threads=4096" "report --json --run 9 missing.db" \
+		"explain --json no.db" "tune --json no.db --device v100" "predict --json --device v100 blocks=1,threads=4096" "report --json --run 9 missing.db" \
 		"slowdown --json --device v100 blocks=1,threads=32 blocks=1,threads=4096" "calibrate --json --device 9 c.db"; do
 		# shellcheck disable=SC2086 # words of a command
 		keep failed "$kerncast" $command

@@ -422,6 +422,8 @@ trace_on() {
 	printf 'kind,start_ns,duration_ns,name\nkernel,100,50000,f\nkernel,200000,60000,f\n' | gzip >trace.csv.gz
 	zcat "$root/cuda_tests/traces/tuning/pnpoly__RTX_3090__unused_kt.csv.gz" |
 		awk -F, -v OFS=, 'NR == 1 { for (i = 1; $i != "time_ms"; i++); } NR > 1 && NR % 8 { $i = "" } { NF = i; print }' >times.csv
+	printf 'file,grid,block,tile\n%s,1,32,1\n' "$build/explain/own_memory.ptx" >matmul.csv
+	echo '{"cache": {"1": {"tile": 1, "time": 1}}}' >cache.json
 	for line in 1 2 3; do
 		"$kerncast" run -q ./app --rounds 20 >/dev/null
 	done
@@ -478,7 +480,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	contains "$(complete -p kerncast)" _kerncast
 	for command in $("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast); do
 		contains " $(offered kerncast "")" " $command "
-		for option in $("$kerncast" "$command" --help | grep -oE '^ +(-[a-z?], )*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+		for option in $("$kerncast" "$command" --help | grep -oE '^ +(-[a-z?], )*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
 			contains " $(offered kerncast "$command" "$option")" " $option "
 		done
 	done

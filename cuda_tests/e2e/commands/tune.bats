@@ -1,0 +1,199 @@
+# kerncast tune: which of a kernel's compiled variants are worth timing. The variants are nvcc's, of cuda_tests/explain.
+load ../common
+
+matmuls() { # makes matmul.csv of tiled products of 1024 x 1024 matrices; $1: further columns of all
+	local n c
+	echo "file,kernel,grid,block,args,tile,coalesced${1:+,$1}"
+	for n in 4 8 16 32; do
+		for c in yes no; do
+			[[ $c == yes ]] && k=coalesced || k=uncoalesced
+			echo "$build/explain/libkernels.so,matmul_tiled_${k}_$n,\"$((1024 / n)),$((1024 / n))\",\"$n,$n\",\"0x10000000,0x20000000,0x30000000,1024\",$n,$c"
+		done
+	done
+}
+
+tune() { # ARG...: leaves tune.json
+	"$kerncast" tune --json "$@" >tune.json
+}
+
+value() { # JSON_PATH
+	sqlite3 :memory: "SELECT coalesce(json_extract(j, '$1'), 'null') FROM (SELECT CAST(readfile('tune.json') AS TEXT) AS j)"
+}
+
+variants() { # EXPRESSION [CONDITION], over the variants, which are v
+	sqlite3 :memory: "SELECT group_concat($1, ' ') FROM (SELECT value AS v FROM
+		json_each((SELECT json_extract(CAST(readfile('tune.json') AS TEXT), '$.variants')))) WHERE ${2:-1}"
+}
+
+rounded() { # numbers to six digits, words as they are
+	awk '{ if ($1 + 0 == $1) printf "%.6g\n", $1; else print }'
+}
+
+refused() { # WORDS ARG...: tune fails with 1 and these words
+	local words=$1
+	shift
+	keep refused "$kerncast" tune --device h100 "$@"
+	equal "$(<refused.status)" 1 "status of kerncast tune"
+	equal "$(<refused.out)" "" "output"
+	contains "$(<refused.err)" "$words"
+}
+
+@test "variants are ranked by what explain estimates, and five are named" {
+	local place tile kernel key
+	matmuls >matmul.csv
+	tune matmul.csv --device h100
+	equal "$(value '$.count') $(value '$.estimated') $(value '$.timed') $(value '$.verdict')" "8 8 0 first"
+	equal "$(variants "v ->> 'next'")" "1 2 3 4 5" "places of those to time"
+	equal "$(variants "v ->> 'expected_ns'" | tr ' ' '\n' | sort -g -c && echo sorted)" sorted "order"
+	# the same numbers as explain's
+	for place in 0 3 7; do
+		tile=$(value "\$.variants[$place].parameters.tile")
+		kernel=matmul_tiled_$([[ $(value "\$.variants[$place].parameters.coalesced") == yes ]] || echo un)coalesced_$tile
+		"$kerncast" explain --json "$build/explain/libkernels.so" --kernel "$kernel" --device h100 --args 0x10000000,0x20000000,0x30000000,1024 \
+			--grid "$((1024 / tile)),$((1024 / tile))" --block "$tile,$tile" >explain.json
+		for key in estimated_ns:models.resources.total_ns low_ns:models.resources.low_ns limit:models.resources.limit \
+			resources.shared:models.resources.ns.shared resources.dram:models.resources.ns.dram registers:code.registers; do
+			equal "$(value "\$.variants[$place].${key%:*}" | rounded)" \
+				"$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('explain.json') AS TEXT), '$.kernels[0].${key#*:}')" | rounded)" "$key of $kernel"
+		done
+	done
+	# 4 x 4 threads are one warp, of which an SM holds 32 of 64; 32 x 32 fill both of its halves
+	equal "$(variants "v ->> 'occupancy'" "v ->> 'parameters' ->> 'tile' = 4")" "50 50" "occupancy of small blocks"
+	equal "$(variants "v ->> 'occupancy'" "v ->> 'parameters' ->> 'tile' = 32")" "100 100" "occupancy of large blocks"
+}
+
+@test "Kernel Tuner's cache, T4 and CSV tell the same times, whatever the order and form of parameters" {
+	matmuls >matmul.csv
+	printf 'coalesced,tile,time_ms,else\nyes,32.0,0.4,\nno,8,1.2,x\nyes,4,,\n' >times.csv
+	cat >cache.json <<-'END'
+		{"device_name": "H100", "kernel_name": "matmul", "problem_size": [1024, 1024],
+		 "tune_params_keys": ["tile", "coalesced"], "tune_params": {"tile": [4, 8, 16, 32], "coalesced": ["yes", "no"]},
+		 "cache": {
+		"32,yes": {"tile": 32, "coalesced": "yes", "time": 0.4, "times": [0.3, 0.5], "GFLOP/s": 5.0},
+		"8,no": {"tile": 8, "coalesced": "no", "time": 1.2, "env": {"time": 7}},
+		"99,no": {"tile": 99, "coalesced": "no", "time": 0.1},
+		"16,no": {"tile": 16, "coalesced": "no", "time": "RuntimeFailedConfig"}}}
+	END
+	cat >t4.json <<-'END'
+		{"metadata": {"timeunit": "microseconds"}, "results": [
+		 {"configuration": {"tile": 32, "coalesced": "yes"}, "times": {"runtimes": [1, 2]}, "invalidity": "correct",
+		  "measurements": [{"name": "power", "value": 9}, {"name": "time", "value": 400, "unit": ""}], "objectives": ["time"]},
+		 {"measurements": [{"name": "time", "value": 1.2, "unit": "miliseconds"}], "configuration": {"tile": 8, "coalesced": "no"}, "invalidity": "correct"},
+		 {"configuration": {"tile": 16, "coalesced": "no"}, "invalidity": "runtime", "measurements": [{"name": "time", "value": 3}]}]}
+	END
+	sed -i 's/"unit": ""/"unit": "microseconds"/' t4.json
+	gzip -k t4.json
+	for file in times.csv cache.json t4.json t4.json.gz; do
+		tune matmul.csv --device h100 --timed $file
+		equal "$(variants "v ->> 'line' || ':' || (v ->> 'measured_ns')" "v ->> 'measured_ns' IS NOT NULL")" "8:400000 5:1200000" "times of $file"
+		equal "$(value '$.timed')|$(value '$.verdict')" "2|next" "of $file"
+		mv tune.json "$file.out"
+	done
+	same_document() { # FILE FILE: but for what failed
+		diff <(grep expected_ns "$1") <(grep expected_ns "$2")
+	}
+	same_document cache.json.out t4.json.out
+	same_document t4.json.gz.out t4.json.out
+	cp cache.json.out tune.json
+	equal "$(value '$.strangers') $(value '$.failed')" "1 1"
+	equal "$(variants "v ->> 'next'" "v ->> 'state' = 'failed'")" "" "place of one that failed"
+}
+
+@test "what was timed corrects the others, and tells when to stop" {
+	local before after
+	matmuls >matmul.csv
+	tune matmul.csv --device h100
+	before=$(variants "v ->> 'expected_ns'" "v ->> 'line' = 6")
+	printf 'tile,coalesced,time_ms\n32,yes,2.5\n' >slow.csv # ten times the estimate, or nearly
+	tune matmul.csv --device h100 --timed slow.csv
+	after=$(variants "v ->> 'expected_ns'" "v ->> 'line' = 6")
+	within "$(awk -v a="$after" -v b="$before" 'BEGIN { print a / b }')" 5 12 "by what another one is expected to take longer"
+	equal "$(value '$.verdict')" next
+	# The three slowest by far are left: nothing better is expected of them, beyond the error.
+	printf 'tile,coalesced,time_ms\n32,yes,0.39\n16,yes,0.43\n8,yes,0.7\n4,yes,2.1\n8,no,1.1\n' >most.csv
+	tune matmul.csv --device h100 --timed most.csv
+	equal "$(value '$.verdict') $(value '$.may_be_better') $(value '$.gain')" "stop 0 0.0"
+	"$kerncast" tune matmul.csv --device h100 --timed most.csv >text
+	grep -q '^Nothing better: none of 3 that were not timed is faster than the best, beyond the error. Stop.$' text
+	# all of them
+	{ cat most.csv && printf '4,no,3\n16,no,2\n32,no,3\n'; } >all.csv
+	tune matmul.csv --device h100 --timed all.csv
+	equal "$(value '$.verdict') $(variants "v ->> 'next'")" "nothing_left "
+}
+
+@test "what cannot run and what is not known is said, and not named" {
+	matmuls shared | sed 's/$/,0/; 1s/,0$//; 2s/,0$/,400000/' >matmul.csv
+	echo "none.so,f,1,32,,64,yes,0" >>matmul.csv
+	echo "$build/explain/libkernels.so,,1,32,,65,yes,0" >>matmul.csv
+	tune matmul.csv --device h100
+	equal "$(value '$.cannot_run') $(value '$.unknown') $(value '$.estimated')" "1 2 7"
+	contains "$(variants "v ->> 'why'" "v ->> 'state' = 'cannot_run'")" "cannot run on NVIDIA H100"
+	contains "$(variants "v ->> 'why'" "v ->> 'line' = 10")" "none.so cannot be read"
+	contains "$(variants "v ->> 'why'" "v ->> 'line' = 11")" "the column kernel tells which"
+	equal "$(variants "v ->> 'next'" "v ->> 'state' <> 'estimated'")" ""
+	"$kerncast" tune matmul.csv --device h100 >text
+	grep -q '^  1 cannot run there, 2 of unknown work$' text
+	grep -q '^Cannot run there, such as line 2 of the list: ' text
+}
+
+@test "files are named as seen from the list; without parameters, the launches tell variants apart" {
+	mkdir there
+	cp "$build/explain/containers/kernels.ptx" there
+	printf 'file,kernel,grid,block,args\nkernels.ptx,reduction,64,256,"_,_,16384"\nkernels.ptx,reduction,128,128,"_,_,16384"\n' >there/list.csv
+	tune there/list.csv --device h100
+	equal "$(value '$.estimated')" 2
+	equal "$(value '$.variants[0].parameters.file')" kernels.ptx
+	equal "$(variants "v ->> 'registers' IS NULL")" "1 1" "PTX has no registers"
+	printf 'file,kernel,grid,block,args,time_ms\nkernels.ptx,reduction,64,256,"_,_,16384",0.1\n' >times.csv
+	tune there/list.csv --device h100 --timed times.csv
+	equal "$(value '$.timed') $(variants "v ->> 'line'" "v ->> 'measured_ns'")" "1 2"
+}
+
+@test "T4 out is T4 in; CSV and text have the numbers of JSON" {
+	matmuls >matmul.csv
+	printf 'tile,coalesced,time_ms\n32,yes,0.39\n' >times.csv
+	"$kerncast" tune matmul.csv --device h100 --timed times.csv --t4 >t4.json
+	equal "$(sqlite3 :memory: "SELECT json_array_length(CAST(readfile('t4.json') AS TEXT), '$.results')")" 8
+	tune matmul.csv --device h100 --timed t4.json
+	equal "$(value '$.timed') $(value '$.variants[0].measured_ns')" "1 390000" "expected times are no measured ones"
+	"$kerncast" tune matmul.csv --device h100 --timed times.csv >tune.txt
+	"$kerncast" tune matmul.csv --device h100 --timed times.csv --csv >tune.csv
+	equal "$(wc -l <tune.csv)" 9
+	"$root/cuda_tests/e2e/outputs_agree.py" tune.json tune.txt tune.csv >differs || { cat differs; return 1; }
+	grep -q ' 0 different$' differs
+}
+
+@test "lists and times that are wrong are refused in a sentence" {
+	matmuls >matmul.csv
+	keep none "$kerncast" tune
+	equal "$(<none.status)" 2 "status of kerncast tune"
+	keep none "$kerncast" tune matmul.csv
+	equal "$(<none.status)" 2 "status of kerncast tune"
+	contains "$(<none.err)" "no device given"
+	keep both "$kerncast" tune matmul.csv --device h100 --t4 --json
+	equal "$(<both.status)" 2 "status of kerncast tune"
+	refused "none.csv: No such file" none.csv
+	printf 'file,block,tile\na,32,1\n' >list.csv
+	refused "list.csv:1: the columns file, grid and block are needed" list.csv
+	printf 'file,grid,block,tile\na,0,32,1\n' >list.csv
+	refused "list.csv:2: grid takes one to three numbers" list.csv
+	printf 'file,grid,block,tile\na,1,"64,64",1\n' >list.csv
+	refused "list.csv:2: block takes one to three numbers" list.csv
+	printf 'file,grid,block,tile\na,1,32,1\na,1,64,1.0\n' >list.csv
+	refused "list.csv:3: the same parameters as in line 2" list.csv
+	printf 'file,grid,block,tile\n' >list.csv
+	refused "list.csv: no variants" list.csv
+	printf 'file,grid,block,tile,time_ms\na,1,32,1,-3\n' >list.csv
+	refused "list.csv:2: time_ms is no time" list.csv
+	{ echo file,grid,block; printf 'p%d,' {1..40}; } | paste -s -d , | sed 's/,$//' >list.csv
+	refused "list.csv:1: more than 32 parameters" list.csv
+	: >empty
+	refused "empty: no header" empty
+	refused "empty: no header" matmul.csv --timed empty
+	printf 'tile,time_ms\n32,1\n' >times.csv
+	refused "times.csv:1: no column coalesced, which the list has" matmul.csv --timed times.csv
+	echo '{"cache": {"a": {"time": 1' >cut.json
+	refused "cut.json:" matmul.csv --timed cut.json
+	echo '{"hello": [1, 2, {"time": 3}]}' >other.json
+	refused "neither a cache of Kernel Tuner nor results in the format T4" matmul.csv --timed other.json
+}

@@ -1,0 +1,166 @@
+#include "command.h"
+#include "tools/input/calibrated.h"
+#include "tools/input/common_options.h"
+#include "tools/tune/variants/variants_forms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP 5u
+
+enum { KEY_DEVICE = 'd', KEY_TOP = 'n', KEY_TIMED = 't', KEY_DB = 0x100, KEY_CSV, KEY_T4 };
+
+struct request {
+	struct kc_common_options common;
+	const char *path, *device, *timed;
+	unsigned top;
+	int csv, t4;
+};
+
+static const struct argp_option options[] = {
+    {"device", KEY_DEVICE, "NAME|FILE", 0,
+     "a built-in device (`kerncast devices` lists them) or a file of attribute=number lines", 0},
+    {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
+    {"timed", KEY_TIMED, "FILE", 0,
+     "what variants took: CSV with the parameters and time_ms, a cache of Kernel Tuner, or results in the format T4",
+     0},
+    {"top", KEY_TOP, "N", 0, "show so many of those to time, and of those that were (default: 5)", 0},
+    {"csv", KEY_CSV, NULL, 0, "print one row per variant", 0},
+    {"t4", KEY_T4, NULL, 0,
+     "print results in the format T4, those that were not timed with what they are expected to take", 0},
+    KC_JSON_OPTION,
+    {0},
+};
+
+static unsigned parse_top(const char *arg, struct argp_state *state)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || !n || n > KC_VARIANTS_MOST)
+		argp_error(state, "--top takes a number from 1 to %u, not \"%s\"", KC_VARIANTS_MOST, arg);
+	return (unsigned)n;
+}
+
+static void check(const struct request *request, struct argp_state *state)
+{
+	if (!request->path)
+		argp_error(state, "no list given; give CSV with the columns file, grid, block and the parameters");
+	if (!request->device)
+		argp_error(state, "no device given; --device takes a built-in name or a file");
+	kc_json_or_csv(request->common.json, request->csv, state);
+	if (request->t4 && (request->csv || request->common.json))
+		argp_error(state, "--t4 prints a document of its own, without --json or --csv");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case KEY_DEVICE:
+		request->device = arg;
+		return 0;
+	case KEY_DB:
+		request->common.database = arg;
+		return 0;
+	case KEY_TIMED:
+		kc_only_argument(&request->timed, "--timed", arg, state);
+		return 0;
+	case KEY_TOP:
+		request->top = parse_top(arg, state);
+		return 0;
+	case KEY_CSV:
+		request->csv = 1;
+		return 0;
+	case KEY_T4:
+		request->t4 = 1;
+		return 0;
+	case KC_KEY_JSON:
+		return kc_common_option(&request->common, key, arg, state);
+	case ARGP_KEY_ARG:
+		kc_only_argument(&request->path, "list", arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check(request, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int print(const struct request *request, const struct kc_variants *variants,
+		 const struct kc_variant_ranking *ranking)
+{
+	if (request->csv)
+		return kc_variants_csv(variants, ranking);
+	if (request->t4)
+		return kc_variants_t4(variants, ranking);
+	return request->common.json ? kc_variants_json(variants, ranking)
+				    : kc_variants_text(variants, ranking, request->top ? request->top : TOP);
+}
+
+static int rank(const struct request *request, struct kc_variants *variants)
+{
+	struct kc_variant_ranking ranking = {0};
+	int rc = kc_variants_estimate(variants), status = KC_EXIT_FAILED;
+
+	if (rc == 0 && request->timed && kc_variants_timed(variants, request->timed) < 0)
+		return KC_EXIT_FAILED;
+	if (rc == 0)
+		rc = kc_variants_rank(variants, &ranking);
+	if (rc == 0)
+		status = print(request, variants, &ranking);
+	else
+		kc_error("%s", strerror(-rc));
+	kc_variant_ranking_free(&ranking);
+	return status;
+}
+
+static int tune_main(int argc, char **argv, const struct kc_command *self)
+{
+	struct request request = {0};
+	struct kc_variants variants = {0};
+	int status;
+
+	kc_output_guard();
+	kc_command_parse(self, argc, argv, 0, parse, &request);
+	status = kc_calibrated_device(request.device, request.common.database, &variants.device);
+	if (status == KC_EXIT_OK)
+		status = kc_variants_read(&variants, request.path) < 0 ? KC_EXIT_FAILED : rank(&request, &variants);
+	kc_variants_free(&variants);
+	return status;
+}
+
+const struct kc_command kc_command_tune = {
+    .group = KC_GROUP_TUNE,
+    .name = "tune",
+    .summary = "tells which of a kernel's variants to time, and when to stop",
+    .arguments = "LIST",
+    .options = options,
+    .run = tune_main,
+    .manual =
+	"LIST is CSV, plain or gzip, with one line per compiled variant of a kernel: file (an executable, shared\n"
+	"object, fatbin, cubin or PTX file, as seen from LIST), kernel (its name, where the file has several), grid,\n"
+	"block, args and shared as\n"
+	".Nm Cm explain\n"
+	"takes them, and time_ms, if it was timed. All other columns are parameters, which tell the variants apart.\n"
+	".Pp\n"
+	"Each is estimated from its code as\n"
+	".Nm Cm explain\n"
+	"does. Those with the shortest estimates are listed, with the range in which nine in ten such kernels lie,\n"
+	"what limits them, the share of an SM's warps that they fill, registers and bytes of local memory per thread,\n"
+	"and whether they are as good as the first, within the error.\n"
+	".Pp\n"
+	".Fl -timed\n"
+	"tells what variants took. What is expected of the others is corrected by it, the more the more alike they\n"
+	"are in their parameters and in what they need of the GPU; the ranges are then those of what is left of the\n"
+	"error. There is nothing better, and the answer is to stop, where no range of another one begins below the\n"
+	"best time.\n"
+	".Pp\n"
+	"With\n"
+	".Fl -t4\n"
+	"the variants are printed in that order in the format T4, as tuners exchange it; the time of one that was\n"
+	"not timed is called expected_time there.\n",
+};
