@@ -130,8 +130,9 @@ static uint32_t named(const struct sharing *s, uint32_t resource)
 static void tell_shares(struct kc_together *out, const struct sharing *s, uint32_t most)
 {
 	for (int i = 0; i < 2; i++) {
-		out->resource[i] =
-		    out->why == KC_TOGETHER_SAME ? named(s, most) : kc_shares_most(s->kernels[i]->shares);
+		const struct kc_shares joined = kc_shares_joined(s->kernels[i]->shares);
+
+		out->resource[i] = out->why == KC_TOGETHER_SAME ? named(s, most) : kc_shares_most(&joined);
 		out->share[i] = share_of(s->kernels[i], out->resource[i], 1);
 	}
 }

@@ -100,6 +100,15 @@ static void one_memory(void **state)
 	assert_int_equal(told(&a, &b).resource[0], KC_RESOURCE_SHARED);
 	b.shares.of[KC_RESOURCE_L1] = 0.7;
 	assert_int_equal(told(&a, &b).resource[1], KC_RESOURCE_L1);
+
+	/* 30 and 30 % of it are more than 50 % of a unit, beside one that needs another resource. */
+	a.shares.of[KC_RESOURCE_FP32] = 0.5;
+	a.shares.of[KC_RESOURCE_SHARED] = a.shares.of[KC_RESOURCE_L1] = 0.3;
+	b.shares.of[KC_RESOURCE_L1] = 0;
+	b.shares.of[KC_RESOURCE_DRAM] = 0.9;
+	assert_int_equal(told(&a, &b).why, KC_TOGETHER_APART);
+	assert_int_equal(told(&a, &b).resource[0], KC_RESOURCE_SHARED);
+	assert_near(told(&a, &b).share[0], 0.6, 1e-12);
 }
 
 /* Four blocks each on ten SMs: the units are not shared, device memory is. */

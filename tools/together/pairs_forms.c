@@ -47,12 +47,12 @@ struct rows {
 /* "needs device memory 64.1 %, L2 cache 20.3 %" */
 static void say_needs(const struct kc_shares *shares, char *out, size_t size)
 {
-	uint32_t most = kc_shares_most(shares);
-	struct kc_shares others = *shares;
+	struct kc_shares others = kc_shares_joined(shares);
+	uint32_t most = kc_shares_most(&others);
 	char share[KC_FORMAT_BYTES];
 
+	snprintf(out, size, "needs %s %s", kc_resource_name(most), kc_format_percent(100 * others.of[most], share));
 	others.of[most] = 0;
-	snprintf(out, size, "needs %s %s", kc_resource_name(most), kc_format_percent(100 * shares->of[most], share));
 	most = kc_shares_most(&others);
 	if (others.of[most] > TOLD_SHARE)
 		kc_add_text(out, size, ", %s %s", kc_resource_name(most),

@@ -191,3 +191,14 @@ uint32_t kc_shares_most(const struct kc_shares *shares)
 			most = r;
 	return most;
 }
+
+struct kc_shares kc_shares_joined(const struct kc_shares *shares)
+{
+	struct kc_shares joined = *shares;
+	double *shared = &joined.of[KC_RESOURCE_SHARED], *l1 = &joined.of[KC_RESOURCE_L1], sum = fmin(*shared + *l1, 1);
+	int is_l1 = *l1 > *shared;
+
+	*shared = is_l1 ? 0 : sum;
+	*l1 = is_l1 ? sum : 0;
+	return joined;
+}

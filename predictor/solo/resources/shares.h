@@ -45,6 +45,9 @@ int kc_shares_of(const struct kc_device *device, const struct kc_work *work, con
 
 /* The largest of the shares. */
 uint32_t kc_shares_most(const struct kc_shares *shares);
+/* The same with shared memory and L1 as the one memory that they are (resources.h): their sum, by the name of what is
+ * needed more of, and 0 by the other's. */
+struct kc_shares kc_shares_joined(const struct kc_shares *shares);
 
 /* Blocks of a launch on the SM that has most of them. */
 double kc_resident_blocks(const struct kc_device *device, const struct kc_work *work);

@@ -38,6 +38,24 @@ static void units(void **state)
 	assert_int_equal(kc_shares_most(&(struct kc_shares){.of = {[KC_RESOURCE_DRAM] = 0.1}}), KC_RESOURCE_DRAM);
 }
 
+/* One memory, by the name of what is needed more of, and never more than all of it. */
+static void shared_memory_and_l1(void **state)
+{
+	const struct kc_shares
+	    some = {.of = {[KC_RESOURCE_FP32] = 0.5, [KC_RESOURCE_SHARED] = 0.4, [KC_RESOURCE_L1] = 0.3}},
+	    most = {.of = {[KC_RESOURCE_SHARED] = 0.5, [KC_RESOURCE_L1] = 0.75}};
+	struct kc_shares joined = kc_shares_joined(&some);
+
+	(void)state;
+	assert_int_equal(kc_shares_most(&some), KC_RESOURCE_FP32);
+	assert_int_equal(kc_shares_most(&joined), KC_RESOURCE_SHARED);
+	assert_near(joined.of[KC_RESOURCE_SHARED], 0.7, 1e-12);
+	assert_near(joined.of[KC_RESOURCE_L1], 0, 0);
+	joined = kc_shares_joined(&most);
+	assert_near(joined.of[KC_RESOURCE_L1], 1, 0);
+	assert_near(joined.of[KC_RESOURCE_SHARED], 0, 0);
+}
+
 /* 80 MB at 92 of 100 GB/s, of 10 ms. L2 is the whole device's: 80 MB of the 320 bytes a ns that ten SMs have of it, as
  * many as five SMs ask for. */
 static void memory(void **state)
@@ -171,9 +189,13 @@ static void l1_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(units),        cmocka_unit_test(memory),
-	    cmocka_unit_test(footprints),   cmocka_unit_test(footprints_tell_traffic),
-	    cmocka_unit_test(counted_once), cmocka_unit_test(not_known),
+	    cmocka_unit_test(units),
+	    cmocka_unit_test(shared_memory_and_l1),
+	    cmocka_unit_test(memory),
+	    cmocka_unit_test(footprints),
+	    cmocka_unit_test(footprints_tell_traffic),
+	    cmocka_unit_test(counted_once),
+	    cmocka_unit_test(not_known),
 	    cmocka_unit_test(l1_sizes),
 	};
 
