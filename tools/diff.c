@@ -81,20 +81,19 @@ static error_t check(struct request *request, struct argp_state *state)
 {
 	error_t rc = place_given(request, state);
 
-	if (request->options.common.json && request->markdown)
+	if (request->options.of.common.json && request->markdown)
 		argp_error(state, "--json and --md exclude each other");
 	if (request->baseline && (!*request->baseline || !strcmp(request->baseline, "-")))
 		argp_error(state, "--baseline takes the name of a file");
 	if (request->baseline && (request->old || request->databases[KC_OLD].count))
 		argp_error(state, "--baseline stands for OLD: name the database of NEW alone");
-	if (request->baseline && kc_filter_needs_launches(&request->options.filter))
+	if (request->baseline && kc_filter_needs_launches(&request->options.of.filter))
 		argp_error(
 		    state,
 		    "a baseline has kernels, not single launches: beside --baseline, only --kernel and --exclude "
 		    "choose what is compared");
-	kc_filter_options_check(&request->options.filter, state);
-	kc_sort_options_check(&request->options.sorting, request->options.common.json, state);
-	return rc;
+	kc_sort_options_check(&request->options.of.sorting, request->options.of.common.json, state);
+	return rc ? rc : kc_compare_option(&request->options, ORDERS, ARGP_KEY_END, NULL, state);
 }
 
 /* Whether a value of --old or --new is a database, not runs. */
@@ -232,8 +231,8 @@ static int use_baseline(struct comparison *c, int *written)
 	int rc = kc_baseline_read(request->baseline, &c->names, &c->baseline, why, sizeof(why));
 
 	*written = rc == -ENOENT;
-	if (rc == -ENOENT && (request->fail || request->options.common.json || request->markdown ||
-			      kc_filter_is_given(&request->options.filter)))
+	if (rc == -ENOENT && (request->fail || request->options.of.common.json || request->markdown ||
+			      kc_filter_is_given(&request->options.of.filter)))
 		kc_error(
 		    "there is no baseline %s to compare with; leave out --fail, --json, --md, --kernel and --exclude "
 		    "to write it",
@@ -245,9 +244,9 @@ static int use_baseline(struct comparison *c, int *written)
 	else if (rc < 0)
 		kc_error("cannot read %s: %s", request->baseline, strerror(-rc));
 	if (rc == 0)
-		rc = kc_baseline_choose(&c->baseline, &c->names, &request->options.filter);
+		rc = kc_baseline_choose(&c->baseline, &c->names, &request->options.of.filter);
 	if (rc == 0 && c->baseline.items.count == 0) {
-		kc_filter_say_none(&request->options.filter, request->baseline, "kernel");
+		kc_filter_say_none(&request->options.of.filter, request->baseline, "kernel");
 		return KC_EXIT_FAILED;
 	}
 	if (rc == 0)
@@ -264,8 +263,8 @@ static int print(struct comparison *c)
 	    .names = &c->names,
 	    .diff = &c->diff,
 	    .limits = request->options.limits,
-	    .filter = &request->options.filter,
-	    .sorting = request->options.sorting,
+	    .filter = &request->options.of.filter,
+	    .sorting = request->options.of.sorting,
 	    .left_out = c->baseline.other_count,
 	    .left_out_ns = c->baseline.other_ns,
 	    .simulated = c->baseline.simulated,
@@ -290,7 +289,7 @@ static int print(struct comparison *c)
 		view.sources[KC_OLD].path = request->baseline;
 		view.sources[KC_OLD].baseline = c->baseline.source;
 	}
-	return request->options.common.json ? kc_diff_json(&view) : kc_diff_text(&view);
+	return request->options.of.common.json ? kc_diff_json(&view) : kc_diff_text(&view);
 }
 
 /* The status with --fail. */
@@ -327,7 +326,7 @@ static int compare(struct comparison *c)
 		kc_error("%s", strerror(-rc));
 		return KC_EXIT_FAILED;
 	}
-	kc_diff_sort(&c->diff, c->request->options.sorting.by);
+	kc_diff_sort(&c->diff, c->request->options.of.sorting.by);
 	status = print(c);
 	return status == KC_EXIT_OK && c->request->fail ? judge(&c->diff) : status;
 }
@@ -341,14 +340,14 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &request);
 	if (!c) {
-		kc_filter_choice_free(&request.options.filter);
+		kc_filter_choice_free(&request.options.of.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
 	c->request = &request;
 	status = select_runs(c);
 	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
-		status = kc_side_read(c->sides + i, &request.options.filter, 0, &c->names);
+		status = kc_side_read(c->sides + i, &request.options.of.filter, 0, &c->names);
 	if (status == KC_EXIT_OK && request.baseline)
 		status = use_baseline(c, &written);
 	if (status == KC_EXIT_OK && !written)
@@ -358,7 +357,7 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 		kc_side_close(c->sides + i);
 	kc_measured_names_free(&c->names);
 	kc_baseline_free(&c->baseline);
-	kc_filter_choice_free(&request.options.filter);
+	kc_filter_choice_free(&request.options.of.filter);
 	free(c);
 	return status;
 }

@@ -1,7 +1,6 @@
 #include "command.h"
-#include "tools/input/common_options.h"
 #include "tools/input/device_spec.h"
-#include "tools/input/filter_options.h"
+#include "tools/input/run_options.h"
 #include "tools/together/pairs_forms.h"
 
 #include <errno.h>
@@ -10,20 +9,17 @@
 
 #define TOP 5u
 
-enum { KEY_DEVICE = 'd', KEY_CSV = 0x100 };
+enum { KEY_CSV = 0x100 };
 
 struct request {
-	struct kc_common_options common;
-	struct kc_filter_choice filter;
-	struct kc_sorting sorting;
-	const char *run, *device;
+	struct kc_run_options of;
 	int csv;
 };
 
 static const struct argp_option options[] = {
-    {"run", 'r', "N", 0, "the run (default: the latest)", 0},
+    KC_RUN_OPTION,
     KC_FILTER_OPTIONS,
-    {"device", KEY_DEVICE, "NAME|FILE", 0,
+    {"device", KC_KEY_OF_DEVICE, "NAME|FILE", 0,
      "the GPU, for traces that do not tell it (`kerncast devices` lists names); by its number, as --gpu", 0},
     {"top", KC_KEY_TOP, "N", 0, "of so many kernels, those that took most time, 26 at most (default: 5)", 0},
     {"csv", KEY_CSV, NULL, 0, "print one row per pair", 0},
@@ -33,9 +29,8 @@ static const struct argp_option options[] = {
 
 static void check(const struct request *request, struct argp_state *state)
 {
-	kc_filter_options_check(&request->filter, state);
-	kc_json_or_csv(request->common.json, request->csv, state);
-	if (request->sorting.top > KC_PAIR_KERNELS_MAX)
+	kc_json_or_csv(request->of.common.json, request->csv, state);
+	if (request->of.sorting.top > KC_PAIR_KERNELS_MAX)
 		argp_error(state, "--top takes a number from 1 to %u", KC_PAIR_KERNELS_MAX);
 }
 
@@ -43,54 +38,39 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
 
-	switch (key) {
-	case 'r':
-		request->run = arg;
-		return 0;
-	case KEY_DEVICE:
-		if (kc_filter_is_device(arg))
-			return kc_filter_option(&request->filter, KC_KEY_DEVICE, arg, state);
-		request->device = arg;
-		return 0;
-	case KEY_CSV:
+	if (key == KEY_CSV) {
 		request->csv = 1;
 		return 0;
-	case KC_KEY_TOP:
-		return kc_sort_option(&request->sorting, "", key, arg, state);
-	case ARGP_KEY_END:
-		check(request, state);
-		return 0;
-	default:
-		if (kc_filter_option(&request->filter, key, arg, state) == 0)
-			return 0;
-		return kc_common_option(&request->common, key, arg, state);
 	}
+	if (key == ARGP_KEY_END)
+		check(request, state);
+	return kc_run_option(&request->of, "", key, arg, state);
 }
 
 static int print(const struct kc_pair_search *search, const struct request *request)
 {
 	if (request->csv)
 		return kc_pairs_csv(search);
-	return request->common.json ? kc_pairs_json(search) : kc_pairs_text(search);
+	return request->of.common.json ? kc_pairs_json(search) : kc_pairs_text(search);
 }
 
 static int find_pairs(struct request *request, struct kc_pair_search *search)
 {
 	struct kc_device device = {0};
 	struct kc_pair_asked asked = {
-	    .run = request->run,
-	    .filter = &request->filter,
-	    .device = request->device ? &device : NULL,
-	    .most = request->sorting.top ? (unsigned)request->sorting.top : TOP,
+	    .run = request->of.run,
+	    .filter = &request->of.filter,
+	    .device = request->of.device ? &device : NULL,
+	    .most = request->of.sorting.top ? (unsigned)request->of.sorting.top : TOP,
 	};
 	char why[512];
 	int status;
 
-	if (request->device && kc_device_spec(request->device, &device, why, sizeof(why)) < 0) {
+	if (request->of.device && kc_device_spec(request->of.device, &device, why, sizeof(why)) < 0) {
 		kc_error("%s", why);
 		return KC_EXIT_USAGE;
 	}
-	status = kc_side_open(&search->side, kc_common_database(&request->common));
+	status = kc_side_open(&search->side, kc_common_database(&request->of.common));
 	if (status == KC_EXIT_OK)
 		status = kc_pair_search(search, &asked);
 	return status == KC_EXIT_OK ? print(search, request) : status;
@@ -98,7 +78,7 @@ static int find_pairs(struct request *request, struct kc_pair_search *search)
 
 static int pairs_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.common.may_be_several = 1};
+	struct request request = {.of.common.may_be_several = 1};
 	struct kc_pair_search *search = calloc(1, sizeof(*search));
 	int status = KC_EXIT_FAILED;
 
@@ -110,7 +90,7 @@ static int pairs_main(int argc, char **argv, const struct kc_command *self)
 	} else {
 		kc_error("%s", strerror(ENOMEM));
 	}
-	kc_filter_choice_free(&request.filter);
+	kc_filter_choice_free(&request.of.filter);
 	free(search);
 	return status;
 }

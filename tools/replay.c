@@ -1,6 +1,5 @@
 #include "command.h"
-#include "tools/input/common_options.h"
-#include "tools/input/filter_options.h"
+#include "tools/input/run_options.h"
 #include "tools/output/csv.h"
 #include "tools/output/filter_shown.h"
 #include "tools/system/database.h"
@@ -28,13 +27,11 @@
 
 #define ORDERS "time|error|count"
 
-enum { KEY_RUN = 'r', KEY_DEVICE = 'd', KEY_BY = 'b', KEY_CSV = 0x100, KEY_FRESH, KEY_PRIOR, KEY_DELAY, KEY_WITHOUT };
+enum { KEY_BY = 'b', KEY_CSV = 0x100, KEY_FRESH, KEY_PRIOR, KEY_DELAY, KEY_WITHOUT };
 
 struct request {
-	struct kc_common_options common;
-	struct kc_filter_choice filter;
-	struct kc_sorting sorting;
-	const char *run, *device, *prior;
+	struct kc_run_options of;
+	const char *prior;
 	enum kc_report_by by;
 	struct kc_replay_delay delay;
 	uint32_t without;
@@ -42,7 +39,7 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs in order (default: all)", 0},
+    {"run", KC_KEY_RUN, "N|all", 0, "run N of the database, or all runs in order (default: all)", 0},
     {"by", KEY_BY, "kernel|model|case", 0,
      "one line per kernel, model or case instead of the models and the worst kernels", 0},
     KC_FILTER_OPTIONS,
@@ -56,7 +53,7 @@ static const struct argp_option options[] = {
      0},
     {"without", KEY_WITHOUT, "LAYER[,LAYER]", 0,
      "for research: predict without parts of the prediction, of " KC_LAYER_NAMES, 0},
-    {"device", KEY_DEVICE, "NAME|FILE", 0,
+    {"device", KC_KEY_OF_DEVICE, "NAME|FILE", 0,
      "the GPU on which the launches ran, for traces that do not name it (default: one of its compute capability, or "
      "v100); not a prediction for another GPU. Numbers: only launches on GPUs of these numbers in the report",
      0},
@@ -67,24 +64,13 @@ static const struct argp_option options[] = {
 
 static void check(const struct request *request, struct argp_state *state)
 {
-	int is_text = !request->common.json && !request->csv;
+	int is_text = !request->of.common.json && !request->csv;
 
-	kc_json_or_csv(request->common.json, request->csv, state);
-	kc_filter_options_check(&request->filter, state);
-	if (!is_text && (request->by_given || request->sorting.by || request->sorting.top))
+	kc_json_or_csv(request->of.common.json, request->csv, state);
+	if (!is_text && (request->by_given || request->of.sorting.by || request->of.sorting.top))
 		argp_error(
 		    state,
 		    "--by, --sort and --top apply to text output only; --json prints all groups, --csv all launches");
-}
-
-static error_t parse_other(int key, char *arg, struct argp_state *state)
-{
-	struct request *request = state->input;
-	error_t rc = kc_filter_option(&request->filter, key, arg, state);
-
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_sort_option(&request->sorting, ORDERS, key, arg, state);
-	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&request->common, key, arg, state) : rc;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -92,14 +78,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct request *request = state->input;
 
 	switch (key) {
-	case KEY_RUN:
-		request->run = arg;
-		return 0;
-	case KEY_DEVICE:
-		if (kc_filter_is_device(arg))
-			return kc_filter_option(&request->filter, KC_KEY_DEVICE, arg, state);
-		request->device = arg;
-		return 0;
 	case KEY_PRIOR:
 		request->prior = arg;
 		return 0;
@@ -130,10 +108,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check(request, state);
-		return 0;
+		break;
 	default:
-		return parse_other(key, arg, state);
+		break;
 	}
+	return kc_run_option(&request->of, ORDERS, key, arg, state);
 }
 
 static void print_concurrency(const struct kc_replay *replay)
@@ -410,7 +389,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	    .by_given = request->by_given,
 	    .by = request->by,
 	    .filter = filter,
-	    .sorting = request->sorting,
+	    .sorting = request->of.sorting,
 	    .width = kc_page_width(),
 	};
 	char launches[KC_FORMAT_BYTES], predicted[KC_FORMAT_BYTES], rate[KC_FORMAT_BYTES], runs[64];
@@ -429,7 +408,7 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_past(replay);
 	print_prior(replay, request->prior);
 	print_without(request->without);
-	print_assumed(replay, request->device != NULL);
+	print_assumed(replay, request->of.device != NULL);
 	print_foreign(replay);
 	print_beyond(replay);
 	print_filter(filter);
@@ -490,9 +469,9 @@ static int replay_launches(const struct request *request, struct kc_store *store
 			kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
-	status = request->csv           ? kc_output_finish()
-		 : request->common.json ? kc_replay_json(replay, &wanted, path)
-					: print_text(replay, request, path, wanted.filter);
+	status = request->csv              ? kc_output_finish()
+		 : request->of.common.json ? kc_replay_json(replay, &wanted, path)
+					   : print_text(replay, request, path, wanted.filter);
 	kc_replay_free(replay);
 	return status;
 }
@@ -509,7 +488,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	    .device = device,
 	};
 	char why[256] = "";
-	int rc = kc_query_select(store, request->run ? request->run : "all", &wanted.selection, why, sizeof(why)),
+	int rc = kc_query_select(store, request->of.run ? request->of.run : "all", &wanted.selection, why, sizeof(why)),
 	    status;
 
 	if (rc == -EINVAL || rc == -ENOENT) {
@@ -522,7 +501,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 		kc_database_unreadable(path, rc);
 		return KC_EXIT_FAILED;
 	}
-	status = kc_filter_open(&request->filter, store, path, &wanted.selection, &wanted.filter);
+	status = kc_filter_open(&request->of.filter, store, path, &wanted.selection, &wanted.filter);
 	if (status == KC_EXIT_OK)
 		status = replay_launches(request, store, path, wanted);
 	kc_filter_free(wanted.filter);
@@ -531,7 +510,7 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 
 static int replay_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.common.may_be_several = 1, .delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
+	struct request request = {.of.common.may_be_several = 1, .delay = {.ns = KC_REPLAY_DELAY_NS, .batch = 1}};
 	struct kc_knowledge *knowledge;
 	struct kc_device device;
 	struct kc_store *store;
@@ -540,19 +519,19 @@ static int replay_main(int argc, char **argv, const struct kc_command *self)
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	if (request.device && (rc = kc_device_spec(request.device, &device, why, sizeof(why))) < 0) {
+	if (request.of.device && (rc = kc_device_spec(request.of.device, &device, why, sizeof(why))) < 0) {
 		kc_error("%s", why);
-		kc_filter_choice_free(&request.filter);
+		kc_filter_choice_free(&request.of.filter);
 		return rc == -EINVAL || rc == -ENOENT ? KC_EXIT_USAGE : KC_EXIT_FAILED;
 	}
-	kc_database_path(kc_common_database(&request.common), path, sizeof(path));
+	kc_database_path(kc_common_database(&request.of.common), path, sizeof(path));
 	knowledge = request.prior ? kc_prior_read(request.prior) : NULL;
 	store = !request.prior || knowledge ? kc_database_read(path) : NULL;
 	status =
-	    store ? replay_store(&request, store, path, request.device ? &device : NULL, knowledge) : KC_EXIT_FAILED;
+	    store ? replay_store(&request, store, path, request.of.device ? &device : NULL, knowledge) : KC_EXIT_FAILED;
 	kc_store_close(store);
 	kc_knowledge_free(knowledge);
-	kc_filter_choice_free(&request.filter);
+	kc_filter_choice_free(&request.of.filter);
 	return status;
 }
 

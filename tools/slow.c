@@ -15,12 +15,12 @@ enum { KEY_OLD = 0x100, KEY_BY = 'b' };
 
 struct request {
 	struct kc_compare_options options;
-	const char *run, *old;
+	const char *old;
 	enum kc_slow_by by;
 };
 
 static const struct argp_option options[] = {
-    {"run", 'r', "N", 0, "the run (default: the latest)", 0},
+    KC_RUN_OPTION,
     {"old", KEY_OLD, "N[,N...]", 0,
      "earlier runs to compare it with (default: up to five of the same command line); none: without any", 0},
     {"by", KEY_BY, "rank|process|gpu", 0,
@@ -48,17 +48,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct request *request = state->input;
 
 	switch (key) {
-	case 'r':
-		request->run = arg;
-		return 0;
 	case KEY_OLD:
 		request->old = arg;
 		return 0;
 	case KEY_BY:
 		request->by = by_of(arg, state);
-		return 0;
-	case ARGP_KEY_END:
-		kc_filter_options_check(&request->options.filter, state);
 		return 0;
 	default:
 		return kc_compare_option(&request->options, ORDERS, key, arg, state);
@@ -76,27 +70,27 @@ static int print(struct kc_slow_search *s, const struct request *request)
 	    .limits = options->limits,
 	    .path = kc_database_shown(s->this.path),
 	    .filter = s->this.filter,
-	    .top = options->sorting.top   ? options->sorting.top
-		   : options->common.json ? TOP_JSON
-					  : TOP,
+	    .top = options->of.sorting.top   ? options->of.sorting.top
+		   : options->of.common.json ? TOP_JSON
+					     : TOP,
 	    .by = request->by,
-	    .order = options->sorting.by,
+	    .order = options->of.sorting.by,
 	    .other_devices = s->other_devices,
 	};
 	int status;
 
-	kc_slow_sort(&s->slow, options->sorting.by);
-	status = kc_slow_search_worst(s, view.top, options->common.json ? 0 : KC_SLOW_ALIKE);
+	kc_slow_sort(&s->slow, options->of.sorting.by);
+	status = kc_slow_search_worst(s, view.top, options->of.common.json ? 0 : KC_SLOW_ALIKE);
 	if (status != KC_EXIT_OK)
 		return status;
 	view.worst = s->worst;
 	view.worst_count = s->worst_count;
-	return options->common.json ? kc_slow_json(&view) : kc_slow_text(&view);
+	return options->of.common.json ? kc_slow_json(&view) : kc_slow_text(&view);
 }
 
 static int slow_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {.options = {.limits = KC_DIFF_DEFAULT_LIMITS, .common.may_be_several = 1}};
+	struct request request = {.options = {.limits = KC_DIFF_DEFAULT_LIMITS, .of.common.may_be_several = 1}};
 	struct kc_slow_search *s = calloc(1, sizeof(*s));
 	struct kc_slow_asked asked;
 	int status;
@@ -104,23 +98,23 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!s) {
-		kc_filter_choice_free(&request.options.filter);
+		kc_filter_choice_free(&request.options.of.filter);
 		kc_error("%s", strerror(ENOMEM));
 		return KC_EXIT_FAILED;
 	}
 	asked = (struct kc_slow_asked){
-	    .run = request.run,
+	    .run = request.options.of.run,
 	    .old = request.old,
-	    .filter = &request.options.filter,
+	    .filter = &request.options.of.filter,
 	    .limits = request.options.limits,
 	};
-	status = kc_side_open(&s->this, kc_common_database(&request.options.common));
+	status = kc_side_open(&s->this, kc_common_database(&request.options.of.common));
 	if (status == KC_EXIT_OK)
 		status = kc_slow_search(s, &asked);
 	if (status == KC_EXIT_OK)
 		status = print(s, &request);
 	kc_slow_search_free(s);
-	kc_filter_choice_free(&request.options.filter);
+	kc_filter_choice_free(&request.options.of.filter);
 	free(s);
 	return status;
 }

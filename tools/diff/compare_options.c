@@ -40,11 +40,7 @@ static error_t limit_option(struct kc_diff_limits *limits, int key, const char *
 error_t kc_compare_option(struct kc_compare_options *options, const char *orders, int key, char *arg,
 			  struct argp_state *state)
 {
-	error_t rc = kc_filter_option(&options->filter, key, arg, state);
+	error_t rc = limit_option(&options->limits, key, arg, state);
 
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = kc_sort_option(&options->sorting, orders, key, arg, state);
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = limit_option(&options->limits, key, arg, state);
-	return rc == ARGP_ERR_UNKNOWN ? kc_common_option(&options->common, key, arg, state) : rc;
+	return rc == ARGP_ERR_UNKNOWN ? kc_run_option(&options->of, orders, key, arg, state) : rc;
 }

@@ -1,22 +1,19 @@
 /*
- * What commands that compare runs take on the command line: a database, --json,
- * filters, --sort and --top, and below which limits a change is too small to be told.
+ * What commands that compare runs take on the command line beside what others do:
+ * below which limits a change is too small to be told.
  */
 #ifndef KC_DIFF_COMPARE_OPTIONS_H
 #define KC_DIFF_COMPARE_OPTIONS_H
 
 #include "compare.h"
-#include "tools/input/common_options.h"
-#include "tools/input/filter_options.h"
+#include "tools/input/run_options.h"
 
 #include <argp.h>
 
 enum { KC_KEY_OVER = 0x320, KC_KEY_FLOOR };
 
 struct kc_compare_options {
-	struct kc_common_options common;
-	struct kc_filter_choice filter; /* to be freed */
-	struct kc_sorting sorting;
+	struct kc_run_options of;
 	struct kc_diff_limits limits;
 };
 
