@@ -10,6 +10,26 @@
 #define FIRST_BLOCK_BYTES ((size_t)1 << 10)
 #define FIRST_CAPACITY 16u
 
+/* For AddressSanitizer what was not taken is no memory of anyone's, and neither are the bytes behind each piece, the
+ * elements that an array has room for, and one that has moved. */
+#ifdef __has_feature
+#define IS_CHECKED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define IS_CHECKED 1
+#else
+#define IS_CHECKED 0
+#endif
+#if IS_CHECKED
+#include <sanitizer/asan_interface.h>
+#define APART_BYTES alignof(max_align_t)
+#define GIVE(at, size) __asan_unpoison_memory_region(at, size)
+#define TAKE_BACK(at, size) __asan_poison_memory_region(at, size)
+#else
+#define APART_BYTES ((size_t)0)
+#define GIVE(at, size) ((void)(at), (void)(size))
+#define TAKE_BACK(at, size) ((void)(at), (void)(size))
+#endif
+
 struct kc_arena_block {
 	struct kc_arena_block *next;
 	size_t used, size;
@@ -39,6 +59,7 @@ static struct kc_arena_block *add_block(struct kc_arena *arena, size_t size)
 	if (!block)
 		return NULL;
 	block->size = size;
+	TAKE_BACK(block->bytes, size);
 	arena->held_bytes += sizeof(*block) + size;
 	block->next = arena->blocks;
 	arena->blocks = block;
@@ -64,7 +85,7 @@ int kc_arena_reserve(struct kc_arena *arena, size_t bytes)
 void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 {
 	struct kc_arena_block *block = arena->blocks;
-	size_t rounded = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	size_t rounded = (bytes + APART_BYTES + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	void *taken;
 
 	if (rounded < bytes || rounded > arena->limit_bytes - arena->used_bytes)
@@ -74,6 +95,7 @@ void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 	if (!block)
 		return NULL;
 	taken = block->bytes + block->used;
+	GIVE(taken, bytes);
 	block->used += rounded;
 	arena->used_bytes += rounded;
 	return taken;
@@ -89,16 +111,21 @@ void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes)
 int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes)
 {
 	uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-	void *old, *grown;
+	unsigned char *old, *grown;
 
-	if (count < *capacity)
+	memcpy(&old, things, sizeof(old));
+	if (count < *capacity) {
+		GIVE(old + count * bytes, bytes);
 		return 0;
+	}
 	grown = larger > *capacity ? kc_arena_array(arena, larger, bytes) : NULL;
 	if (!grown)
 		return -ENOMEM;
-	memcpy(&old, things, sizeof(old));
-	if (count)
+	if (count) {
 		memcpy(grown, old, count * bytes);
+		TAKE_BACK(old, count * bytes);
+	}
+	TAKE_BACK(grown + (count + 1) * bytes, (larger - count - 1) * bytes);
 	memcpy(things, &grown, sizeof(grown));
 	*capacity = larger;
 	return 0;

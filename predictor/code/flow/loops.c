@@ -41,7 +41,7 @@ static int find_headers(struct finder *f, struct kc_arena *arena, struct kc_refu
 		if (f->loop_of_header[i] != KC_NO_LOOP)
 			f->loop_of_header[i] = count++;
 	cfg->loop_count = count;
-	cfg->loops = kc_arena_array(arena, (size_t)count + 1, sizeof(*cfg->loops));
+	cfg->loops = kc_arena_array(arena, count, sizeof(*cfg->loops));
 	if (!cfg->loops)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cfg->block_count; i++)
