@@ -96,6 +96,19 @@ static void only_the_multiplication_is_tensor_work(void **state)
 	assert_count(counts, TENSOR, 4096);
 }
 
+/* Four warps multiply 64 x 8 x 16 together; what orders and awaits multiplications is none. */
+static void multiplications_of_four_warps(void **state)
+{
+	struct kc_counts counts = evaluated(
+	    KERNEL("wgmma.fence.sync.aligned;\n"
+		   "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd4, %rd5, 1, 1, 1, 0, 0;\n"
+		   "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"),
+	    3, 128, 0);
+
+	(void)state;
+	assert_count(counts, TENSOR, 3 * 64 * 8 * 16);
+}
+
 static void a_tile_at_an_address_from_memory_is_assumed(void **state)
 {
 	struct kc_counts counts =
@@ -114,6 +127,7 @@ int main(void)
 	    cmocka_unit_test(tiles_in_global_memory),
 	    cmocka_unit_test(tiles_in_shared_memory),
 	    cmocka_unit_test(only_the_multiplication_is_tensor_work),
+	    cmocka_unit_test(multiplications_of_four_warps),
 	    cmocka_unit_test(a_tile_at_an_address_from_memory_is_assumed),
 	};
 
