@@ -487,6 +487,7 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_basis = {
     .group = KC_GROUP_TUNE,
+    .seldom = 1,
     .name = "basis",
     .summary = "predicts a kernel's time with other block sizes",
     .arguments = "train|show|predict [DB] | space FILE",

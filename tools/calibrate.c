@@ -449,6 +449,7 @@ static int calibrate_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_calibrate = {
     .group = KC_GROUP_RESEARCH,
+    .seldom = 1,
     .name = "calibrate",
     .summary = "measures a device: overheads, bandwidth, latencies, arithmetic",
     .arguments = "[DB]",

@@ -19,6 +19,7 @@ enum kc_command_group { KC_GROUP_ASK, KC_GROUP_RECORD, KC_GROUP_TUNE, KC_GROUP_R
 
 struct kc_command {
 	enum kc_command_group group;
+	int seldom; /* listed by `kerncast --help all` alone */
 	const char *name;
 	const char *summary;   /* a few words, no full stop */
 	const char *arguments; /* "[DB]" */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_PRELOADED = 0x100 };
+enum { KEY_PRELOADED = 0x100, KEY_RECOVER };
 
 #define LEVEL_COLUMNS 8
 
@@ -21,6 +21,10 @@ struct request {
 
 static const struct argp_option options[] = {
     KC_JSON_OPTION,
+    {"recover", KEY_RECOVER, NULL, 0,
+     "import what ended processes left in journals, as `kerncast recover` does; to be given first, what follows is "
+     "that command's",
+     0},
     {"preloaded", KEY_PRELOADED, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
@@ -35,6 +39,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_PRELOADED:
 		request->preloaded = 1;
+		return 0;
+	case KEY_RECOVER:
+		argp_error(state, "--recover is to be given first");
 		return 0;
 	case ARGP_KEY_ARG:
 		kc_only_argument(&request->program, "program without its arguments", arg, state);
@@ -106,6 +113,8 @@ static int doctor_main(int argc, char **argv, const struct kc_command *self)
 	struct request request = {0};
 	int status;
 
+	if (argc > 1 && strcmp(argv[1], "--recover") == 0)
+		return kc_command_recover.run(argc - 1, argv + 1, &kc_command_recover);
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (request.preloaded)

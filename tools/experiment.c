@@ -303,6 +303,7 @@ static int experiment_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_experiment = {
     .group = KC_GROUP_RESEARCH,
+    .seldom = 1,
     .name = "experiment",
     .summary = "repeats the experiments of five papers on this device",
     .arguments = "NAME...|all|list|figures",

@@ -246,6 +246,7 @@ static int learn_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_learn = {
     .group = KC_GROUP_RECORD,
+    .seldom = 1,
     .name = "learn",
     .summary = "writes what databases teach into a file for other machines",
     .arguments = "[DB...]",

@@ -35,31 +35,33 @@ static void say_unknown(const char *typed)
 		kc_error("unknown command \"%s\"; did you mean %s? (to run a program: kerncast run %s)", typed, meant,
 			 typed);
 	else
-		kc_error("unknown command \"%s\"; `kerncast --help` lists all (to run a program: kerncast run %s)",
+		kc_error("unknown command \"%s\"; `kerncast --help all` lists all (to run a program: kerncast run %s)",
 			 typed, typed);
 }
 
-static void list_commands(FILE *to, enum kc_command_group group, const char *heading)
+static void list_commands(FILE *to, enum kc_command_group group, const char *heading, int all)
 {
 	const struct kc_command *command;
 
 	fprintf(to, "\n%s\n", heading);
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
-		if (command->group == group)
+		if (command->group == group && (all || !command->seldom))
 			fprintf(to, "  %-10s %s\n", command->name, command->summary);
 	}
 }
 
-static void usage(FILE *to)
+static void usage(FILE *to, int all)
 {
 	fputs("kerncast predicts how long each CUDA kernel will take before it runs, measures it,\n"
 	      "and tells what was slow, what changed, and how good the predictions were.\n\n"
 	      "Usage: kerncast COMMAND [OPTION...]     to begin: kerncast run ./app && kerncast report\n",
 	      to);
-	list_commands(to, KC_GROUP_RECORD, "Record");
-	list_commands(to, KC_GROUP_ASK, "Ask what was recorded");
-	list_commands(to, KC_GROUP_TUNE, "Tune, without running the program");
-	list_commands(to, KC_GROUP_RESEARCH, "Research");
+	list_commands(to, KC_GROUP_RECORD, "Record", all);
+	list_commands(to, KC_GROUP_ASK, "Ask what was recorded", all);
+	list_commands(to, KC_GROUP_TUNE, "Tune, without running the program", all);
+	list_commands(to, KC_GROUP_RESEARCH, "Research", all);
+	if (!all)
+		fputs("\n`kerncast --help all` lists the other commands, too.", to);
 	fputs("\n`kerncast COMMAND --help` has a command's options and examples; `man kerncast` has the details.\n"
 	      "Exit status: 0, 1 (the command failed) or 2 (wrong use); for run, the program's own.\n",
 	      to);
@@ -81,11 +83,11 @@ int main(int argc, char **argv)
 		return command->run(argc - 1, argv + 1, command);
 	kc_output_guard();
 	if (argc < 2) {
-		usage(stderr);
+		usage(stderr, 0);
 		return KC_EXIT_USAGE;
 	}
 	if (is(argv[1], "-h", "--help") || is(argv[1], NULL, "help")) {
-		usage(stdout);
+		usage(stdout, argc > 2 && is(argv[2], NULL, "all"));
 	} else if (is(argv[1], "-V", "--version") || is(argv[1], "-v", "version")) {
 		kc_version_print();
 	} else if (is(argv[1], NULL, "--library")) {

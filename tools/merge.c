@@ -96,6 +96,7 @@ static int merge_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_merge = {
     .group = KC_GROUP_RECORD,
+    .seldom = 1,
     .name = "merge",
     .summary = "puts databases of one job, such as those of several hosts, into one",
     .arguments = "DB...",

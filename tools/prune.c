@@ -312,6 +312,7 @@ void kc_prune_after_run(const char *path, const struct kc_keep *keep, int quiet)
 
 const struct kc_command kc_command_prune = {
     .group = KC_GROUP_RECORD,
+    .seldom = 1,
     .name = "prune",
     .summary = "removes old runs from a database",
     .arguments = "[DB...]",

@@ -129,6 +129,7 @@ static int recover_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_recover = {
     .group = KC_GROUP_RECORD,
+    .seldom = 1,
     .name = "recover",
     .summary = "imports launches that ended processes left in journals",
     .arguments = "[DB...]",

@@ -333,6 +333,7 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_slowdown = {
     .group = KC_GROUP_TUNE,
+    .seldom = 1,
     .name = "slowdown",
     .summary = "predicts how kernels launched together slow one another down",
     .arguments = "KERNEL KERNEL...",

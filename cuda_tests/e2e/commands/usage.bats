@@ -252,7 +252,7 @@ trace_on() {
 	for typed in python ls env ./app r "$(printf 'x%.0s' {1..4000})"; do
 		keep typed "$kerncast" "$typed"
 		status_is 2 typed
-		contains "$(<typed.err)" "; \`kerncast --help\` lists all "
+		contains "$(<typed.err)" "; \`kerncast --help all\` lists all "
 	done
 }
 
@@ -393,9 +393,28 @@ trace_on() {
 	done
 }
 
+@test "--help lists at most 14 commands, --help all every one; doctor --recover is recover" {
+	local often all
+	often=$("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
+	all=$("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
+	within "$(wc -w <<<"$often")" 12 14 "commands: $often"
+	for command in run doctor import report diff slow export predict explain pairs devices; do
+		contains " $(tr '\n' ' ' <<<"$often")" " $command "
+	done
+	for command in $often recover prune merge learn slowdown basis calibrate experiment; do
+		contains " $(tr '\n' ' ' <<<"$all")" " $command "
+	done
+	keep recover "$kerncast" recover nothing.db
+	keep doctor "$kerncast" doctor --recover nothing.db
+	same recover doctor
+	contains "$(<doctor.err)" "neither this database nor a journal of it"
+	keep late "$kerncast" doctor nothing.db --recover
+	status_is 2 late
+}
+
 @test "-h is --help in every command, and no help speaks of mandatory or optional arguments" {
 	local command commands
-	commands=$("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
+	commands=$("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
 	within "$(wc -w <<<"$commands")" 14 30 "commands: $commands"
 	for command in "" $commands; do
 		"$kerncast" $command --help >long.out
@@ -433,7 +452,7 @@ trace_on() {
 	done
 	"$kerncast" import trace.csv.gz -o trace.db >/dev/null
 	"$kerncast" --man >manual
-	for command in $("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p'); do
+	for command in $("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p'); do
 		"$kerncast" $command --help | sed '1,/^Examples:$/d' >examples
 		within "$(wc -l <examples)" 1 2 "lines of the examples of $command"
 		grep -qF "\$ $(head -n 1 examples | sed 's/^  //')" manual || { echo "$command has no example in the manual"; return 1; }
@@ -478,7 +497,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	"$kerncast" --completion bash >completion
 	source ./completion
 	contains "$(complete -p kerncast)" _kerncast
-	for command in $("$kerncast" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast); do
+	for command in $("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast); do
 		contains " $(offered kerncast "")" " $command "
 		for option in $("$kerncast" "$command" --help | grep -oE '^ +(-[a-z?], )*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
 			contains " $(offered kerncast "$command" "$option")" " $option "
