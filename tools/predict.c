@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { KEY_DEVICE = 'd', KEY_LAMBDA = 'l', KEY_KERNEL = 'k', KEY_DB = 0x100 };
 
@@ -116,20 +115,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Cuts ":NAME" off FILE:NAME and returns the name; NULL: there is none. Both may contain colons. */
-static const char *split_name(char *path)
-{
-	if (access(path, F_OK) == 0)
-		return NULL;
-	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
-		*colon = '\0';
-		if (access(path, F_OK) == 0)
-			return colon + 1;
-		*colon = ':';
-	}
-	return NULL;
-}
-
 /* Predicts the only kernel of that name. An exit status. */
 static int predict_explained(struct kc_explanation *explanation, const char *name, struct prediction *prediction)
 {
@@ -170,7 +155,7 @@ static int predict_in_file(const struct request *request, struct answer *answer)
 
 	prediction->text = request->in_file;
 	if (path)
-		status = predict_explained(&explanation, split_name(path), prediction);
+		status = predict_explained(&explanation, kc_explain_split(path), prediction);
 	else
 		kc_error("%s", strerror(ENOMEM));
 	kc_explain_free(&explanation);

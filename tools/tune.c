@@ -1,6 +1,8 @@
 #include "command.h"
 #include "tools/input/calibrated.h"
 #include "tools/input/common_options.h"
+#include "tools/input/launch_options.h"
+#include "tools/tune/basis_space.h"
 #include "tools/tune/variants/variants_forms.h"
 
 #include <errno.h>
@@ -9,11 +11,14 @@
 
 #define TOP 5u
 
-enum { KEY_DEVICE = 'd', KEY_TOP = 'n', KEY_TIMED = 't', KEY_DB = 0x100, KEY_CSV, KEY_T4 };
+enum { KEY_DEVICE = 'd', KEY_KERNEL = 'k', KEY_TOP = 'n', KEY_TIMED = 't', KEY_DB = 0x100, KEY_CSV, KEY_T4 };
 
 struct request {
 	struct kc_common_options common;
 	const char *path, *device, *timed;
+	const char *in_file; /* FILE[:NAME], a kernel whose block shapes are asked for; NULL: none */
+	const char *arguments;
+	struct kc_launch_options launch;
 	unsigned top;
 	int csv, t4;
 };
@@ -22,6 +27,11 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "NAME|FILE", 0,
      "a built-in device (`kerncast devices` lists them) or a file of attribute=number lines", 0},
     {"db", KEY_DB, "DB", 0, KC_CALIBRATED_HELP, 0},
+    {"kernel", KEY_KERNEL, "FILE[:NAME]", 0,
+     "in place of LIST: the block shapes of a kernel in this file, for as many threads as --grid, --block, --args and "
+     "--shared launch",
+     0},
+    KC_LAUNCH_OPTIONS,
     {"timed", KEY_TIMED, "FILE", 0,
      "what variants took: CSV with the parameters and time_ms, a cache of Kernel Tuner, or results in the format T4",
      0},
@@ -43,10 +53,16 @@ static unsigned parse_top(const char *arg, struct argp_state *state)
 	return (unsigned)n;
 }
 
-static void check(const struct request *request, struct argp_state *state)
+static void check(struct request *request, struct argp_state *state)
 {
-	if (!request->path)
-		argp_error(state, "no list given; give CSV with the columns file, grid, block and the parameters");
+	kc_launch_options_check(&request->launch, state);
+	if (!request->path == !request->in_file)
+		argp_error(state, "give either a list, CSV with the columns file, grid, block and the parameters, or "
+				  "--kernel FILE[:NAME]");
+	if (request->in_file && !request->launch.launch.given)
+		argp_error(state, "--kernel needs a launch: give --grid and --block");
+	if (request->path && request->launch.launch.given)
+		argp_error(state, "--grid, --block, --args and --shared belong to --kernel FILE[:NAME]");
 	if (!request->device)
 		argp_error(state, "no device given; --device takes a built-in name or a file");
 	kc_json_or_csv(request->common.json, request->csv, state);
@@ -82,11 +98,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		kc_only_argument(&request->path, "list", arg, state);
 		return 0;
+	case KEY_KERNEL:
+		kc_only_argument(&request->in_file, "--kernel", arg, state);
+		return 0;
+	case KC_KEY_ARGS:
+		request->arguments = arg;
+		return kc_launch_option(&request->launch, key, arg, state);
 	case ARGP_KEY_END:
 		check(request, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return kc_launch_option(&request->launch, key, arg, state);
 	}
 }
 
@@ -118,18 +140,56 @@ static int rank(const struct request *request, struct kc_variants *variants)
 	return status;
 }
 
+static int of_blocks(const struct request *request, struct kc_variants *variants)
+{
+	char *path = strdup(request->in_file);
+	const char *kernel = path ? kc_explain_split(path) : NULL;
+	int status = KC_EXIT_FAILED;
+
+	if (!path)
+		kc_error("%s", strerror(ENOMEM));
+	else if (kc_variants_blocks(variants, path, kernel, &request->launch.launch, request->arguments) == 0)
+		status = rank(request, variants);
+	free(path);
+	return status;
+}
+
+/* What is not compiled is told by times alone. */
+static int of_space(const struct request *request)
+{
+	struct kc_basis_space_question question = {.path = request->path, .device = request->device};
+
+	if (request->timed || request->csv || request->t4) {
+		kc_error(
+		    "%s has no code (column file): its times are those of the column time_ms, without --timed, --csv "
+		    "or --t4",
+		    request->path);
+		return KC_EXIT_FAILED;
+	}
+	return kc_basis_space(&question, request->common.json);
+}
+
+static int of_list(const struct request *request, struct kc_variants *variants)
+{
+	return kc_variants_read(variants, request->path) < 0 ? KC_EXIT_FAILED : rank(request, variants);
+}
+
 static int tune_main(int argc, char **argv, const struct kc_command *self)
 {
-	struct request request = {0};
+	static struct request request;
 	struct kc_variants variants = {0};
 	int status;
 
+	request = (struct request){0};
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	status = kc_calibrated_device(request.device, request.common.database, &variants.device);
-	if (status == KC_EXIT_OK)
-		status = kc_variants_read(&variants, request.path) < 0 ? KC_EXIT_FAILED : rank(&request, &variants);
+	if (status == KC_EXIT_OK && request.in_file)
+		status = of_blocks(&request, &variants);
+	else if (status == KC_EXIT_OK)
+		status = kc_variants_is_list(request.path) ? of_list(&request, &variants) : of_space(&request);
 	kc_variants_free(&variants);
+	kc_launch_options_free(&request.launch);
 	return status;
 }
 
@@ -137,7 +197,7 @@ const struct kc_command kc_command_tune = {
     .group = KC_GROUP_TUNE,
     .name = "tune",
     .summary = "tells which of a kernel's variants to time, and when to stop",
-    .arguments = "LIST",
+    .arguments = "[LIST]",
     .options = options,
     .run = tune_main,
     .manual =
@@ -152,6 +212,16 @@ const struct kc_command kc_command_tune = {
 	"does. Those with the shortest estimates are listed, with the range in which nine in ten such kernels lie,\n"
 	"what limits them, the share of an SM's warps that they fill, registers and bytes of local memory per thread,\n"
 	"and whether they are as good as the first, within the error.\n"
+	".Pp\n"
+	"A space without code, which has time_ms and no file, is answered as\n"
+	".Nm Cm basis space\n"
+	"does.\n"
+	".Pp\n"
+	"With\n"
+	".Fl -kernel\n"
+	"the variants are the block shapes of one kernel: all of powers of two that are whole warps, with grids that\n"
+	"cover as many threads as the launch, for a kernel that takes the size of its block from blockDim. Their\n"
+	"parameters are block_x, block_y and block_z.\n"
 	".Pp\n"
 	".Fl -timed\n"
 	"tells what variants took. What is expected of the others is corrected by it, the more the more alike they\n"

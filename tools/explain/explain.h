@@ -92,6 +92,8 @@ struct kc_explanation {
 	size_t map_bytes;
 };
 
+/* Cuts ":NAME" off FILE:NAME and returns the name; NULL: there is none. Both may contain colons. */
+const char *kc_explain_split(char *path);
 /* Finds the kernels. 0; -ENOENT: no GPU code, or none of that kernel; -EBADMSG, -ENOMEM, -errno, with a sentence in
  * why. kernel: name, mangled or readable, with or without its parameter list; NULL: all. */
 int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char *why, size_t why_size);

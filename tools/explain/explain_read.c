@@ -363,6 +363,19 @@ static int nothing_found(struct kc_explanation *explanation, const char *wanted,
 	return -ENOENT;
 }
 
+const char *kc_explain_split(char *path)
+{
+	if (access(path, F_OK) == 0)
+		return NULL;
+	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
+		*colon = '\0';
+		if (access(path, F_OK) == 0)
+			return colon + 1;
+		*colon = ':';
+	}
+	return NULL;
+}
+
 int kc_explain_read(struct kc_explanation *explanation, const char *kernel, char *why, size_t why_size)
 {
 	int rc = map_file(explanation, why, why_size);

@@ -21,8 +21,8 @@ value() { # JSON_PATH
 }
 
 variants() { # EXPRESSION [CONDITION], over the variants, which are v
-	sqlite3 :memory: "SELECT group_concat($1, ' ') FROM (SELECT value AS v FROM
-		json_each((SELECT json_extract(CAST(readfile('tune.json') AS TEXT), '$.variants')))) WHERE ${2:-1}"
+	sqlite3 :memory: "SELECT group_concat(x, ' ') FROM (SELECT $1 AS x FROM (SELECT value AS v FROM
+		json_each((SELECT json_extract(CAST(readfile('tune.json') AS TEXT), '$.variants')))) WHERE ${2:-1})"
 }
 
 rounded() { # numbers to six digits, words as they are
@@ -133,7 +133,46 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 	equal "$(variants "v ->> 'next'" "v ->> 'state' <> 'estimated'")" ""
 	"$kerncast" tune matmul.csv --device h100 >text
 	grep -q '^  1 cannot run there, 2 of unknown work$' text
-	grep -q '^Cannot run there, such as line 2 of the list: ' text
+	grep -q '^Cannot run there, such as line 2: ' text
+}
+
+@test "block shapes of a kernel are ranked, with grids that cover as many threads" {
+	local threads=(--grid 32,128 --block 32,8 --args 0x10000000,0x20000000,0x30000000,1024 --device h100)
+	tune --kernel "$build/explain/libkernels.so:matmul_naive_coalesced" "${threads[@]}"
+	equal "$(value '$.assumed')" "each grid covers 1024 x 1024 x 1 threads, or up to a block more in each dimension, and the kernel takes the size of its block from blockDim"
+	# 2^x by 2^y threads of 32 to 1,024: of each number from 2^5 to 2^10 one more than its exponent
+	equal "$(value '$.count') $(value '$.estimated')" "51 51"
+	equal "$(variants "1" "v ->> 'parameters' ->> 'block_x' = 32 AND v ->> 'parameters' ->> 'block_y' = 8")" 1 "that of the launch, once"
+	equal "$(variants "DISTINCT (v ->> 'parameters' ->> 'block_z')" | tr ' ' ',')" 1
+	# as explain says of one of them
+	"$kerncast" explain --json "$build/explain/libkernels.so" --kernel matmul_naive_coalesced --args 0x10000000,0x20000000,0x30000000,1024 \
+		--grid 16,256 --block 64,4 --device h100 >explain.json
+	equal "$(variants "v ->> 'estimated_ns'" "v ->> 'parameters' ->> 'block_x' = 64 AND v ->> 'parameters' ->> 'block_y' = 4" | rounded)" \
+		"$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('explain.json') AS TEXT), '$.kernels[0].models.resources.total_ns')" | rounded)"
+	printf 'block_x,block_y,block_z,time_ms\n32,8,1,0.9\n' >times.csv
+	tune --kernel "$build/explain/libkernels.so:matmul_naive_coalesced" "${threads[@]}" --timed times.csv
+	equal "$(value '$.timed') $(variants "v ->> 'measured_ns'")" "1 900000"
+	# a block that is no power of two, and more threads than there are
+	tune --kernel "$build/explain/libkernels.so:vector_add" --grid 2 --block 100 --args 0x1000,0x2000,0x3000,200 --device h100
+	equal "$(variants "v ->> 'parameters' ->> 'block_x'" | tr ' ' '\n' | sort -n | tr '\n' ' ')" "32 64 100 128 "
+	keep both "$kerncast" tune list.csv --kernel f --grid 1 --block 32 --device h100
+	equal "$(<both.status)" 2 "status with a list and a kernel"
+	keep no_launch "$kerncast" tune --kernel f --device h100
+	equal "$(<no_launch.status)" 2 "status without a launch"
+	contains "$(<no_launch.err)" "--kernel needs a launch"
+	keep no_kernel "$kerncast" tune list.csv --grid 1 --block 32 --device h100
+	equal "$(<no_kernel.status)" 2 "status of a launch without a kernel"
+}
+
+@test "a space without code is answered by the times of its configurations, as basis space does" {
+	printf 'block,time_ms\n32,1\n64,2\n96,3\n128,\n' >space.csv
+	"$kerncast" tune space.csv --device h100 >tuned
+	"$kerncast" basis space space.csv --device h100 >said
+	diff tuned said
+	"$kerncast" tune space.csv --device h100 --json >tuned
+	"$kerncast" basis space space.csv --device h100 --json >said
+	diff tuned said
+	refused "its times are those of the column time_ms" space.csv --timed space.csv
 }
 
 @test "files are named as seen from the list; without parameters, the launches tell variants apart" {

@@ -185,18 +185,19 @@ static int keep_text(struct kc_variants *v, struct kc_variant *variant, const st
 	return variant->key ? 0 : -ENOMEM;
 }
 
-static int room(struct kc_variants *v)
+int kc_variants_add(struct kc_variants *v, const struct kc_variant *variant)
 {
 	uint32_t capacity = 2 * v->capacity + 256;
-	struct kc_variant *grown;
 
-	if (v->count < v->capacity)
-		return 0;
-	grown = realloc(v->at, capacity * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	v->at = grown;
-	v->capacity = capacity;
+	if (v->count == v->capacity) {
+		struct kc_variant *grown = realloc(v->at, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		v->at = grown;
+		v->capacity = capacity;
+	}
+	v->at[v->count++] = *variant;
 	return 0;
 }
 
@@ -212,9 +213,8 @@ static int read_row(struct kc_variants *v, const struct head *head, unsigned fie
 	why = read_launch(&variant, head, record);
 	if (why)
 		return fail(v, record->line, -EINVAL, why);
-	if (keep_text(v, &variant, head, record) < 0 || room(v) < 0)
+	if (keep_text(v, &variant, head, record) < 0 || kc_variants_add(v, &variant) < 0)
 		return no_memory(v);
-	v->at[v->count++] = variant;
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static int by_key(const void *a, const void *b, void *variants)
 }
 
 /* What was timed must fit one variant alone. */
-static int sort(struct kc_variants *v)
+int kc_variants_sort(struct kc_variants *v)
 {
 	char what[96];
 
@@ -295,6 +295,21 @@ static int read_rows(struct kc_variants *v, struct kc_csv_reader *reader)
 	return rc;
 }
 
+int kc_variants_is_list(const char *path)
+{
+	struct kc_csv_reader *reader = NULL;
+	struct kc_csv_record record;
+	const char *why;
+	int is_list = 1; /* unless it can be read and is none */
+
+	if (kc_csv_open(path, &reader) < 0)
+		return 1;
+	if (kc_csv_next(reader, &record, &why) > 0)
+		is_list = kc_csv_has(&record, columns[FILE_NAME]) || !kc_csv_has(&record, columns[TIME]);
+	kc_csv_close(reader);
+	return is_list;
+}
+
 int kc_variants_read(struct kc_variants *v, const char *path)
 {
 	struct kc_csv_reader *reader = NULL;
@@ -307,7 +322,7 @@ int kc_variants_read(struct kc_variants *v, const char *path)
 		return fail(v, 0, rc, strerror(-rc));
 	rc = read_rows(v, reader);
 	kc_csv_close(reader);
-	return rc == 0 ? sort(v) : rc;
+	return rc == 0 ? kc_variants_sort(v) : rc;
 }
 
 void kc_variants_free(struct kc_variants *v)

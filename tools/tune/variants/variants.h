@@ -5,14 +5,15 @@
  *                 is estimated to take, what it took, and what it is expected to take by both
  *   kc_variants   those of a list, in the order of the list; the parameters that tell them apart
  *
- * A list is CSV (variant_list.c). Times come from its column time_ms, from other CSV, from
- * Kernel Tuner's caches or from files in the format T4 (variant_times.c). What the code takes is what
- * `kerncast explain` estimates (variant_estimate.c); variant_rank.c corrects that by what was timed.
+ * A list is CSV (variant_list.c); the block shapes of a kernel are a list, too (variant_blocks.c). Times come from its
+ * column time_ms, from other CSV, from Kernel Tuner's caches or from files in the format T4 (variant_times.c). What the
+ * code takes is what `kerncast explain` estimates (variant_estimate.c); variant_rank.c corrects that by what was timed.
  */
 #ifndef KC_VARIANTS_H
 #define KC_VARIANTS_H
 
 #include "predictor/code/container/arena.h"
+#include "tools/explain/explain.h"
 #include "tools/input/launch_times.h"
 
 #define KC_VARIANT_PARAMETERS 32u
@@ -27,7 +28,7 @@ enum kc_variant_state {
 };
 
 struct kc_variant {
-	uint64_t line;                         /* of the list */
+	uint64_t line;                         /* of the list; of a block shape, its number */
 	const char *file, *kernel, *arguments; /* as written; kernel, arguments NULL: not given */
 	uint32_t grid[3], block[3], dynamic_shared_bytes;
 	const char **values; /* of the parameters, as written */
@@ -44,7 +45,8 @@ struct kc_variant {
 
 /* Starts as zeros. */
 struct kc_variants {
-	const char *path;
+	const char *path;    /* of the list, or of the file with the kernel */
+	const char *assumed; /* of the grids of block shapes, a sentence; NULL: a list has its own */
 	struct kc_device device;
 	const char *names[KC_VARIANT_PARAMETERS];
 	uint32_t parameters;
@@ -57,6 +59,13 @@ struct kc_variants {
 
 /* Reads the list. 0; -errno after a message. */
 int kc_variants_read(struct kc_variants *variants, const char *path);
+/* Whether a file is a list and not a space, which has no column `file`. */
+int kc_variants_is_list(const char *path);
+/* Or the block shapes of a kernel that is launched so, in place of a list: all of powers of two that are whole warps,
+ * and that of the launch, with grids that cover as many threads. arguments: as written; NULL: not given. kernel: NULL:
+ * the only one. 0; -errno after a message. */
+int kc_variants_blocks(struct kc_variants *variants, const char *path, const char *kernel,
+		       const struct kc_explain_launch *launch, const char *arguments);
 void kc_variants_free(struct kc_variants *variants);
 
 /* Fills in what was timed, from a file of any of the formats. 0; -errno after a message. */
@@ -67,6 +76,10 @@ int kc_variants_estimate(struct kc_variants *variants);
 
 /* Whether a value is a number, and which one. */
 int kc_variant_number(const char *text, double *out);
+/* Adds a copy of the variant, at the end. 0 or -ENOMEM. */
+int kc_variants_add(struct kc_variants *variants, const struct kc_variant *variant);
+/* Once all are there. 0; -errno after a message: two have the same parameters. */
+int kc_variants_sort(struct kc_variants *variants);
 /* The key of these values. What has no room is left out. */
 void kc_variants_key(const struct kc_variants *variants, const char *const *values, char *out, size_t size);
 #define KC_VARIANT_KEY_EXTRA 32u /* bytes of a value's key beside those of the value, at most */

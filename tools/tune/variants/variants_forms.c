@@ -6,6 +6,7 @@
 #include "tools/output/fields.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"
+#include "tools/output/table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -143,6 +144,10 @@ static void print_head(const struct kc_variants *v, const struct kc_variant_rank
 	say_count(r->local, "with local memory: spilled registers or arrays", &said);
 	if (said)
 		putchar('\n');
+	if (v->assumed) {
+		snprintf(text, sizeof(text), "assumed: %s", v->assumed);
+		kc_print_wrapped(text, 2);
+	}
 	describe(v, &v->at[0], 0, text, sizeof(text));
 	if (v->count > 1 && *text)
 		printf("  the same in all: %s\n", text);
@@ -156,8 +161,7 @@ static void print_reason(const struct kc_variants *v, enum kc_variant_state stat
 {
 	for (uint32_t i = 0; i < v->count; i++)
 		if (v->at[i].state == state) {
-			printf("%s, such as line %llu of the list: %s\n", what, (unsigned long long)v->at[i].line,
-			       v->at[i].why);
+			printf("%s, such as line %llu: %s\n", what, (unsigned long long)v->at[i].line, v->at[i].why);
 			return;
 		}
 }
@@ -316,6 +320,7 @@ static json_t *head_json(const struct kc_variants *v, const struct kc_variant_ra
 
 	json_object_set_new(out, "simulated", json_boolean(v->device.simulated));
 	json_object_set_new(out, "list", kc_json_text(v->path));
+	json_object_set_new(out, "assumed", kc_json_text(v->assumed));
 	json_object_set_new(out, "device", kc_json_text(v->device.name));
 	json_object_set_new(out, "count", json_integer(v->count));
 	json_object_set_new(out, "timed", json_integer(r->timed));

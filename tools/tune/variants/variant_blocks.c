@@ -1,0 +1,122 @@
+#include "variants.h"
+
+#include "tools/command.h"
+#include "tools/output/format.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCKS_BYTES ((size_t)16 << 20)
+#define WARP 32u
+#define THREADS_MOST 1024u
+#define DEPTH_MOST 64u   /* of a block in z */
+#define GRID_MOST 65535u /* of a grid in y and z */
+
+static const char *number(struct kc_variants *v, uint32_t value)
+{
+	char text[KC_FORMAT_BYTES];
+
+	snprintf(text, sizeof(text), "%u", value);
+	return kc_arena_text(&v->arena, text, strlen(text));
+}
+
+static uint64_t blocks(uint64_t threads, uint32_t block)
+{
+	return (threads + block - 1) / block;
+}
+
+/* The grid covers as many threads in each dimension, or up to one block more. */
+static int add(struct kc_variants *v, const struct kc_variant *first, const uint64_t threads[3],
+	       const uint32_t block[3])
+{
+	struct kc_variant variant = *first;
+	char key[4 * KC_VARIANT_KEY_EXTRA];
+
+	variant.line = v->count + 1;
+	variant.values = kc_arena_array(&v->arena, 3, sizeof(*variant.values));
+	if (!variant.values)
+		return -ENOMEM;
+	for (unsigned d = 0; d < 3; d++) {
+		variant.block[d] = block[d];
+		variant.grid[d] = (uint32_t)blocks(threads[d], block[d]);
+		variant.values[d] = number(v, block[d]);
+		if (!variant.values[d])
+			return -ENOMEM;
+	}
+	kc_variants_key(v, variant.values, key, sizeof(key));
+	variant.key = kc_arena_text(&v->arena, key, strlen(key));
+	return variant.key ? kc_variants_add(v, &variant) : -ENOMEM;
+}
+
+/* Whole warps, of no more threads in a dimension than there are, and not that of the launch, which is there. */
+static int is_worth_it(const uint64_t threads[3], const uint32_t block[3], const uint32_t own[3])
+{
+	if (memcmp(block, own, 3 * sizeof(*own)) == 0)
+		return 0;
+	for (unsigned d = 0; d < 3; d++)
+		if (block[d] > threads[d] || (d > 0 && blocks(threads[d], block[d]) > GRID_MOST))
+			return 0;
+	return block[0] * block[1] * block[2] % WARP == 0 && block[0] * block[1] * block[2] <= THREADS_MOST;
+}
+
+static int add_all(struct kc_variants *v, const struct kc_variant *first, const uint64_t threads[3])
+{
+	int rc = add(v, first, threads, first->block);
+
+	for (uint32_t z = 1; z <= DEPTH_MOST; z *= 2)
+		for (uint32_t y = 1; y <= THREADS_MOST; y *= 2)
+			for (uint32_t x = 1; x <= THREADS_MOST && rc == 0; x *= 2)
+				if (is_worth_it(threads, (const uint32_t[]){x, y, z}, first->block))
+					rc = add(v, first, threads, (const uint32_t[]){x, y, z});
+	return rc;
+}
+
+static int assume(struct kc_variants *v, const uint64_t threads[3])
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "each grid covers %llu x %llu x %llu threads, or up to a block more in each dimension, and the kernel "
+		 "takes the size of its block from blockDim",
+		 (unsigned long long)threads[0], (unsigned long long)threads[1], (unsigned long long)threads[2]);
+	v->assumed = kc_arena_text(&v->arena, text, strlen(text));
+	return v->assumed ? 0 : -ENOMEM;
+}
+
+int kc_variants_blocks(struct kc_variants *v, const char *path, const char *kernel,
+		       const struct kc_explain_launch *launch, const char *arguments)
+{
+	const char *slash = strrchr(path, '/');
+	struct kc_variant first = {
+	    .file = slash ? slash + 1 : path,
+	    .kernel = kernel,
+	    .arguments = arguments,
+	    .dynamic_shared_bytes = launch->dynamic_shared_bytes,
+	    .occupancy = NAN,
+	    .measured_ns = NAN,
+	    .ns = NAN,
+	    .low_ns = NAN,
+	    .high_ns = NAN,
+	};
+	uint64_t threads[3];
+	int rc;
+
+	for (unsigned d = 0; d < 3; d++) {
+		threads[d] = (uint64_t)launch->grid[d] * launch->block[d];
+		first.block[d] = launch->block[d];
+	}
+	v->path = path;
+	kc_arena_init(&v->arena, BLOCKS_BYTES);
+	v->names[0] = "block_x";
+	v->names[1] = "block_y";
+	v->names[2] = "block_z";
+	v->parameters = 3;
+	rc = assume(v, threads);
+	if (rc == 0)
+		rc = add_all(v, &first, threads);
+	if (rc < 0)
+		kc_error("%s", strerror(-rc));
+	return rc < 0 ? rc : kc_variants_sort(v);
+}
