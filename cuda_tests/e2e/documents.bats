@@ -119,4 +119,6 @@ man_examples() { # COMMAND...: as blocks of a page
 	sed -n 's/^step \(.*\)/\1/p' "$root/.ci/run" >ci
 	within "$(wc -l <ci)" 10 30 commands
 	diff ci readme
+	# GitHub's CI is that script, and has no steps of its own but for what a bare system lacks.
+	equal "$(sed -n 's/^      - run: //p' "$root/.github/workflows/ci.yml" | grep -v '^apt-get \|^git config ')" .ci/run
 }
