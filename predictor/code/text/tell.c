@@ -1,5 +1,6 @@
 #include "predictor/code/cost.h"
 #include "express.h"
+#include "unsure.h"
 #include "predictor/code/evaluate/lanes.h"
 #include "predictor/code/formula/formula_read.h"
 
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #define STORY_BYTES ((size_t)64 << 20)
-#define WHY_DEPTH 64u
 #define WRITTEN_BYTES ((size_t)32 << 10)
 
 /* What a thread counts in a region: in the kernel, or in one iteration of a loop. What is counted per warp is divided
@@ -21,10 +21,9 @@ struct teller {
 	struct kc_express x;
 	const struct kc_formula *f;
 	struct kc_cost_story *story;
-	const struct kc_sum **runs;      /* block → how often it runs each time its region runs */
-	const struct kc_sum **edge_runs; /* edge → how often it is taken */
-	uint8_t *unsure;                 /* value → 1: on some path it depends on memory contents or the like */
-	uint32_t unknown_capacity;
+	struct kc_unsure unsure;
+	const struct kc_sum **runs;        /* block → how often it runs each time its region runs */
+	const struct kc_sum **edge_runs;   /* edge → how often it is taken */
 	uint8_t depends[KC_COUNTER_COUNT]; /* 1: also on the addresses of single lanes */
 };
 
@@ -291,190 +290,6 @@ static int run_region(struct teller *t, uint32_t loop, struct counted *counted)
 	return t->x.g.lacks_memory ? -ENOMEM : rc;
 }
 
-/* --- unknowns */
-
-static const char *reason_text(int64_t reason)
-{
-	switch (reason) {
-	case KC_UNKNOWN_GLOBAL_LOAD:
-		return "a value loaded from global memory";
-	case KC_UNKNOWN_SHARED_LOAD:
-		return "a value loaded from shared memory";
-	case KC_UNKNOWN_LOCAL_LOAD:
-		return "a value loaded from local memory";
-	case KC_UNKNOWN_CONST_LOAD:
-		return "a value loaded from constant memory";
-	case KC_UNKNOWN_ATOMIC:
-		return "the result of an atomic operation";
-	case KC_UNKNOWN_OTHER_THREADS:
-		return "values of other threads";
-	case KC_UNKNOWN_FLOAT:
-		return "floating-point arithmetic";
-	case KC_UNKNOWN_CALL:
-		return "the result of a call";
-	case KC_UNKNOWN_SPECIAL:
-		return "a special register whose value is known only on the device";
-	case KC_UNKNOWN_UNSET:
-		return "a register that may be uninitialized";
-	case KC_UNKNOWN_BOX:
-		return "a tensor map, which is in memory";
-	case KC_UNKNOWN_WAIT:
-		return "whether a barrier in shared memory (mbarrier) is complete";
-	default:
-		return "an instruction whose result is not evaluated";
-	}
-}
-
-/* Limit on the rounds in which values that may be unknown spread along loops. */
-#define SPREAD_ROUNDS 32u
-
-/* A register that was not set on some path is not counted: compilers leave those unset whose value does not matter. */
-static int find_unsure(struct teller *t, struct kc_arena *arena)
-{
-	const struct kc_formula *f = t->f;
-	int changed = 1;
-
-	t->unsure = kc_arena_array(arena, (size_t)f->value_count + 1, 1);
-	if (!t->unsure)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < f->value_count; i++)
-		t->unsure[i] = f->values[i].memory ||
-			       (f->values[i].op == KC_OP_UNKNOWN && f->values[i].constant != KC_UNKNOWN_UNSET);
-	for (unsigned round = 0; changed && round < SPREAD_ROUNDS; round++) {
-		changed = 0;
-		for (uint32_t i = 0; i < f->value_count; i++) {
-			uint32_t count, unsure = t->unsure[i];
-			const uint32_t *from = kc__sources(f, &f->values[i], &count);
-
-			for (uint32_t n = 0; n < count && !unsure; n++)
-				unsure = t->unsure[from[n]];
-			changed |= unsure != t->unsure[i];
-			t->unsure[i] = (uint8_t)unsure;
-		}
-	}
-	return 0;
-}
-
-/* Follows sources that are unsure to the first unknown value, and names its reason. */
-static const char *why(const struct teller *t, uint32_t value)
-{
-	const struct kc_formula *f = t->f;
-
-	for (unsigned depth = 0; depth < WHY_DEPTH; depth++) {
-		struct kc_value *v = &f->values[value];
-		uint32_t count, next = KC_NO_VALUE;
-		const uint32_t *from = kc__sources(f, v, &count);
-
-		if (v->op == KC_OP_UNKNOWN)
-			return reason_text(v->constant);
-		for (uint32_t n = 0; n < count; n++)
-			if (t->unsure[from[n]] && from[n] != value &&
-			    (next == KC_NO_VALUE || f->values[next].op == KC_OP_PHI))
-				next = from[n];
-		if (next == KC_NO_VALUE)
-			break;
-		value = next;
-	}
-	return reason_text(KC_UNKNOWN_GLOBAL_LOAD);
-}
-
-static int add_unknown(struct teller *t, uint32_t offset, const char *what, const char *because, const char *assumed)
-{
-	struct kc_cost_story *story = t->story;
-	char text[160];
-	int length, rc = kc_arena_grow(&story->arena, &story->unknown, &t->unknown_capacity, story->unknown_count,
-				       sizeof(*story->unknown));
-
-	if (rc)
-		return rc;
-	length = snprintf(text, sizeof(text), "%s: depends on %s", what, because);
-	story->unknown[story->unknown_count] = (struct kc_cost_unknown){
-	    .offset = offset, .what = kc_arena_text(&story->arena, text, (size_t)length), .assumed = assumed};
-	return story->unknown[story->unknown_count++].what ? 0 : -ENOMEM;
-}
-
-static int leaves_loop(const struct kc_formula *f, uint32_t block)
-{
-	const struct kc_block *b = &f->cfg.blocks[block];
-
-	return b->loop != KC_NO_LOOP && b->ends == KC_END_BRANCH &&
-	       (f->leaves[b->out] != 0) != (f->leaves[b->out + 1] != 0);
-}
-
-static const char *address_text(const struct kc_event *event)
-{
-	switch (event->kind) {
-	case KC_EVENT_GLOBAL:
-		return "address in global memory";
-	case KC_EVENT_ATOMIC:
-		return "bank conflicts and repetitions of an atomic in shared memory";
-	default:
-		return "address in shared memory";
-	}
-}
-
-static const char *assumption_text(const struct kc_event *event)
-{
-	switch (event->kind) {
-	case KC_EVENT_GLOBAL:
-		return "no two lanes touch the same sector";
-	case KC_EVENT_ATOMIC:
-		return "no two lanes access the same word or bank";
-	default:
-		return "no bank conflicts";
-	}
-}
-
-/* How many bytes an event moves, if that is not known. */
-static int tell_size(struct teller *t, const struct kc_event *event)
-{
-	static const char bytes[] = "number of bytes that a copy moves";
-
-	if (t->unsure[event->size])
-		return add_unknown(t, event->offset, bytes, why(t, event->size),
-				   event->bytes ? "as many as it can read" : "none");
-	if (event->expected)
-		return add_unknown(t, event->offset, bytes, reason_text(KC_UNKNOWN_BOX),
-				   "all that the barrier expects; nothing lies outside of the tensor");
-	return 0;
-}
-
-static int tell_block(struct teller *t, uint32_t block)
-{
-	const struct kc_formula *f = t->f;
-	const struct kc_block_plan *plan = &f->block_plans[block];
-	char what[64];
-	int rc = 0;
-
-	if (plan->condition != KC_NO_VALUE && t->unsure[plan->condition]) {
-		if (leaves_loop(f, block)) {
-			snprintf(what, sizeof(what), "trip count n%u", f->cfg.blocks[block].loop);
-			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
-					 plan->waits
-					     ? "1 iteration; what is repeated while threads wait is not counted"
-					     : "as many as what it halves or goes through tells, else 16; or those "
-					       "after which another condition ends the loop");
-		} else {
-			snprintf(what, sizeof(what), "branch u%u", plan->condition);
-			rc = add_unknown(t, plan->last_offset, what, why(t, plan->condition),
-					 "half of the threads take each side");
-		}
-	}
-	for (uint32_t i = plan->event; i < plan->event + plan->event_count && !rc; i++) {
-		const struct kc_event *event = &f->events[i];
-
-		if (event->guard != KC_NO_VALUE && t->unsure[event->guard])
-			rc = add_unknown(t, event->offset, "whether an instruction is executed", why(t, event->guard),
-					 "half of the executions");
-		if (!rc && event->size != KC_NO_VALUE && (i == plan->event || event[-1].size != event->size))
-			rc = tell_size(t, event);
-		if (!rc && event->kind != KC_EVENT_COUNT && t->unsure[event->address])
-			rc = add_unknown(t, event->offset, address_text(event), why(t, event->address),
-					 assumption_text(event));
-	}
-	return rc;
-}
-
 /* --- the story */
 
 static int tell_loops(struct teller *t)
@@ -557,7 +372,7 @@ static int tell_formulas(struct teller *t)
 int kc_cost_tell(const struct kc_cost *cost, struct kc_cost_story *story)
 {
 	const struct kc_formula *f = kc__cost_formula(cost);
-	struct teller t = {.f = f, .story = story};
+	struct teller t = {.f = f, .story = story, .unsure = {.f = f, .story = story}};
 	struct kc_arena working;
 	int rc;
 
@@ -569,11 +384,11 @@ int kc_cost_tell(const struct kc_cost *cost, struct kc_cost_story *story)
 	t.edge_runs = kc_arena_array(&working, (size_t)f->cfg.edge_count + 1, sizeof(*t.edge_runs));
 	if (!rc && (!t.runs || !t.edge_runs))
 		rc = -ENOMEM;
-	rc = rc ? rc : find_unsure(&t, &working);
+	rc = rc ? rc : kc__unsure_find(&t.unsure, &working);
 	rc = rc ? rc : tell_loops(&t);
 	rc = rc ? rc : tell_formulas(&t);
 	for (uint32_t b = 0; b < f->cfg.block_count && !rc; b++)
-		rc = tell_block(&t, b);
+		rc = kc__unsure_tell(&t.unsure, b);
 	if (!rc && t.x.g.lacks_memory)
 		rc = -ENOMEM;
 	kc_arena_free(&working);
