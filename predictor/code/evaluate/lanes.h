@@ -87,7 +87,8 @@ struct kc_windows {
 };
 
 void kc__open_window(struct kc_window *window);
-/* Ends the window of sum c after `terms`. others: sums on which that number depends. */
+/* Ends the window of sum c after `terms`. others: sums on which that number depends; those inside of c, and c itself,
+ * do not matter. */
 void kc__limit_flow(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t others);
 void kc__limit_address(struct kc_windows *w, uint32_t c, int64_t terms, uint32_t period);
 /* Asks for sum c to be taken in multiples of `period` terms. */

@@ -137,8 +137,7 @@ static void split_steps(struct stepping *m, uint64_t modulus, enum part part)
 
 			set_step(m->out, c, part == REMAINDER ? 0 : multiple, m->value->bits);
 		} else if (size <= modulus / TERMS_WORTH_A_WINDOW) {
-			kc__limit_flow(m->w, c, terms_within(m, modulus, step),
-				       (m->a->affine_in | m->a->unknown_in) & ~(1u << c));
+			kc__limit_flow(m->w, c, terms_within(m, modulus, step), m->a->affine_in | m->a->unknown_in);
 			set_step(m->out, c, part == REMAINDER ? step : 0, m->value->bits);
 		} else {
 			forget_step(m, c, modulus / kc__common_divisor(modulus, size));
@@ -184,7 +183,7 @@ static void divide(struct stepping *m)
 
 			if (m->a->step[c] < 0)
 				kc__limit_flow(m->w, c, terms_within(m, (uint64_t)1 << 62, m->a->step[c]),
-					       (m->a->affine_in | m->a->unknown_in) & ~(1u << c));
+					       m->a->affine_in | m->a->unknown_in);
 		}
 }
 
@@ -266,7 +265,7 @@ static void multiply_high(struct stepping *m)
 		}
 		if (step)
 			kc__limit_flow(m->w, c, terms_within(&of, (uint64_t)1 << 32, step),
-				       (moving->affine_in | moving->unknown_in) & ~(1u << c));
+				       moving->affine_in | moving->unknown_in);
 		m->out->affine_in &= ~(1u << c);
 	}
 }

@@ -110,7 +110,7 @@ void kc__limit_range(struct kc_windows *w, const struct kc_lanes *a, uint32_t bi
 		int64_t step = a->step[c], size = step < 0 ? -step : step;
 
 		kc__limit_flow(w, c, (step > 0 ? high - e.high : e.low - low) / (size ? size : 1) + 1,
-			       (a->affine_in | a->unknown_in) & ~(1u << c));
+			       a->affine_in | a->unknown_in);
 	}
 }
 
@@ -250,8 +250,7 @@ static void follow_others(struct kc_windows *w, const struct kc_value *value, co
 			continue;
 		if (is_order && g % step && (g > 0 ? g : -g) <= (int64_t)size / TERMS_WORTH_A_WINDOW) {
 			kc__limit_flow(w, other, terms_until_shift(x, step, g),
-				       ((x->a->affine_in | x->a->unknown_in | x->b->affine_in | x->b->unknown_in) &
-					~(1u << other)));
+				       x->a->affine_in | x->a->unknown_in | x->b->affine_in | x->b->unknown_in);
 		} else if (g % step) {
 			window->unknown_in |= 1u << other;
 			kc__want_period(w, other, size / kc__common_divisor(size, (uint64_t)(g < 0 ? -g : g)));
