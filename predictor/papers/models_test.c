@@ -70,6 +70,20 @@ static void what_makes_no_sense(void **state)
 	assert_int_equal(kc_model_times(&none, 1, 1, &counts, 1, &times), -EINVAL);
 }
 
+/* Where the memory's rate is not known: an addition per core and cycle, of 1,280 cores at 1 GHz. */
+static void memory_that_is_not_known(void **state)
+{
+	struct kc_counts counts = vector_add();
+	struct kc_device without = device;
+	struct kc_roofline roofline;
+
+	(void)state;
+	without.memory_bytes_per_s = 0;
+	roofline = kc_roofline_ns(&without, &counts);
+	assert_near(roofline.low_ns, 1024000 / 1280.0);
+	assert_near(roofline.high_ns, 1024000 / 1280.0);
+}
+
 /* A matrix product's threads share what they load: only what is stored must cross the bus. */
 static void least_bytes(void **state)
 {
@@ -151,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(vector_add_by_every_model),
 	    cmocka_unit_test(what_makes_no_sense),
+	    cmocka_unit_test(memory_that_is_not_known),
 	    cmocka_unit_test(least_bytes),
 	    cmocka_unit_test(throughputs),
 	    cmocka_unit_test(rates_of_l2),
