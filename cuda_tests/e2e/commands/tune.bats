@@ -137,7 +137,7 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 }
 
 @test "block shapes of a kernel are ranked, with grids that cover as many threads" {
-	local threads=(--grid 32,128 --block 32,8 --args 0x10000000,0x20000000,0x30000000,1024 --device h100)
+	local threads=(--grid "32,128" --block "32,8" --args "0x10000000,0x20000000,0x30000000,1024" --device h100)
 	tune --kernel "$build/explain/libkernels.so:matmul_naive_coalesced" "${threads[@]}"
 	equal "$(value '$.assumed')" "each grid covers 1024 x 1024 x 1 threads, or up to a block more in each dimension, and the kernel takes the size of its block from blockDim"
 	# 2^x by 2^y threads of 32 to 1,024: of each number from 2^5 to 2^10 one more than its exponent
