@@ -303,6 +303,7 @@ const struct kc_command kc_command_import = {
 	      "The files of one call form one run, whose processes are the processes in them.\n"
 	      "Malformed lines are named and left out. The exit status is 1 where a file could not be read to its end\n"
 	      "or had nothing to import.\n"
+	      "The steps of a PyTorch trace are kept, and the ranges and operators in which kernels were launched.\n"
 	      "If nothing at all was imported, no new database is left behind.\n"
 	      "A file that is already in the database is not imported again.\n"
 	      "Operations of all formats but the last are sorted in a temporary file in\n"

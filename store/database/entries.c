@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The string at *offset; *offset moves behind its NUL. It is empty where it does not end within bytes. */
-static const char *text_at(const void *payload, size_t bytes, size_t *offset)
+const char *kc__text_at(const void *payload, size_t bytes, size_t *offset)
 {
 	const char *text = (const char *)payload + *offset;
 	size_t length;
@@ -128,8 +127,8 @@ static int add_device(struct kc_store *s, const struct kc_device_entry *entry, c
 	int64_t row = 0;
 	int rc;
 
-	at.place = text_at(payload, bytes, &offset);
-	at.bus = text_at(payload, bytes, &offset);
+	at.place = kc__text_at(payload, bytes, &offset);
+	at.bus = kc__text_at(payload, bytes, &offset);
 
 	if (find)
 		bind_device(find, entry, &at);
@@ -185,8 +184,8 @@ static int add_stream(struct kc_store *s, const struct kc_stream_entry *entry)
 static int add_call_site(struct kc_store *s, const struct kc_call_site_entry *entry, const void *payload, size_t bytes)
 {
 	size_t offset = sizeof(*entry);
-	const char *module = text_at(payload, bytes, &offset), *symbol = text_at(payload, bytes, &offset);
-	const char *host_symbol = text_at(payload, bytes, &offset);
+	const char *module = kc__text_at(payload, bytes, &offset), *symbol = kc__text_at(payload, bytes, &offset);
+	const char *host_symbol = kc__text_at(payload, bytes, &offset);
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_CALL_SITE);
 
 	if (stmt) {
@@ -210,7 +209,7 @@ static int add_arguments(struct kc_store *s, const struct kc_arguments_entry *en
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
 		sqlite3_bind_int64(stmt, 2, entry->id);
-		bind_text(stmt, 3, text_at(payload, bytes, &offset));
+		bind_text(stmt, 3, kc__text_at(payload, bytes, &offset));
 	}
 	return kc__run(s, stmt);
 }
@@ -243,7 +242,7 @@ static int insert_kernel(struct kc_store *s, const struct kc_kernel_entry *entry
 static int add_kernel(struct kc_store *s, const struct kc_kernel_entry *entry, const void *payload, size_t bytes)
 {
 	size_t offset = sizeof(*entry);
-	const char *mangled = text_at(payload, bytes, &offset), *path = text_at(payload, bytes, &offset);
+	const char *mangled = kc__text_at(payload, bytes, &offset), *path = kc__text_at(payload, bytes, &offset);
 	const char *slash = strrchr(path, '/'), *module = slash ? slash + 1 : path;
 	sqlite3_stmt *find = kc__statement(s, KC__FIND_KERNEL);
 	int64_t row = 0;
@@ -419,44 +418,6 @@ static int add_gpu_state(struct kc_store *s, uint64_t index, const struct kc_gpu
 	return kc__run(s, stmt);
 }
 
-static void bind_amount(sqlite3_stmt *stmt, int i, double amount)
-{
-	if (isfinite(amount) && amount > 0)
-		sqlite3_bind_double(stmt, i, amount);
-	else
-		sqlite3_bind_null(stmt, i);
-}
-
-static int add_operator(struct kc_store *s, const struct kc_operator_entry *entry, const void *payload, size_t bytes)
-{
-	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_OPERATOR);
-	size_t offset = sizeof(*entry);
-
-	if (stmt) {
-		sqlite3_bind_int64(stmt, 1, s->process);
-		sqlite3_bind_int64(stmt, 2, entry->id);
-		for (int i = 3; i <= 5; i++)
-			bind_text(stmt, i, text_at(payload, bytes, &offset));
-		bind_amount(stmt, 6, entry->flop);
-		bind_amount(stmt, 7, entry->bytes);
-		sqlite3_bind_int(stmt, 8, entry->nominal != 0);
-	}
-	return kc__run(s, stmt);
-}
-
-static int add_launched_by(struct kc_store *s, const struct kc_launched_by_entry *entry)
-{
-	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_LAUNCHED_BY);
-
-	if (stmt) {
-		sqlite3_bind_int64(stmt, 1,
-				   s->process << KC_SEQUENCE_BITS | (int64_t)(entry->launch & KC_SEQUENCE_MASK));
-		sqlite3_bind_int64(stmt, 2, entry->id);
-		bind_known(stmt, 3, entry->parts);
-	}
-	return kc__run(s, stmt);
-}
-
 static size_t least_bytes(uint32_t kind)
 {
 	switch (kind) {
@@ -494,6 +455,12 @@ static size_t least_bytes(uint32_t kind)
 		return sizeof(struct kc_operator_entry);
 	case KC_KIND_LAUNCHED_BY:
 		return sizeof(struct kc_launched_by_entry);
+	case KC_KIND_STEP:
+		return sizeof(struct kc_step_entry);
+	case KC_KIND_SCOPE:
+		return sizeof(struct kc_scope_entry);
+	case KC_KIND_LAUNCHED_IN:
+		return sizeof(struct kc_launched_in_entry);
 	default:
 		return SIZE_MAX;
 	}
@@ -525,10 +492,10 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 		return add_arguments(s, payload, payload, bytes);
 	case KC_KIND_CODE:
 		offset = sizeof(struct kc_code_entry);
-		return set_code(s, payload, text_at(payload, bytes, &offset));
+		return set_code(s, payload, kc__text_at(payload, bytes, &offset));
 	case KC_KIND_CODE_PLACE:
 		offset = sizeof(struct kc_code_place_entry);
-		return add_code_place(s, payload, text_at(payload, bytes, &offset));
+		return add_code_place(s, payload, kc__text_at(payload, bytes, &offset));
 	case KC_KIND_KERNEL_TEXT:
 		return add_kernel_text(s, payload, bytes);
 	case KC_KIND_EVENT:
@@ -541,10 +508,12 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	case KC_KIND_GPU_STATE:
 		return add_gpu_state(s, slot->index, payload);
 	case KC_KIND_OPERATOR:
-		return add_operator(s, payload, payload, bytes);
 	case KC_KIND_LAUNCHED_BY:
-		return add_launched_by(s, payload);
+	case KC_KIND_STEP:
+	case KC_KIND_SCOPE:
+	case KC_KIND_LAUNCHED_IN:
+		return kc__trace_entry(s, slot->kind, payload, bytes);
 	default:
-		return add_message(s, slot->index, payload, text_at(payload, bytes, &offset));
+		return add_message(s, slot->index, payload, kc__text_at(payload, bytes, &offset));
 	}
 }

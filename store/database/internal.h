@@ -59,6 +59,9 @@ enum kc__statement {
 	KC__ADD_GPU_STATE,
 	KC__ADD_OPERATOR,
 	KC__ADD_LAUNCHED_BY,
+	KC__ADD_STEP,
+	KC__ADD_SCOPE,
+	KC__ADD_LAUNCHED_IN,
 	KC__FIND_ROLLUP,
 	KC__ADD_ROLLUP,
 	KC__UPDATE_ROLLUP,
@@ -215,6 +218,11 @@ int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kern
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
 /* The same: a launch of a graph, apart from its kernels. */
 int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot);
+/* trace_entries.c: those that only imported traces have, from KC_KIND_OPERATOR on, at least as long as their structs; 0
+ * or -errno */
+int kc__trace_entry(struct kc_store *s, uint32_t kind, const void *payload, size_t bytes);
+/* entries.c: the string at *offset, which moves behind its NUL. It is empty where it does not end within bytes. */
+const char *kc__text_at(const void *payload, size_t bytes, size_t *offset);
 /* entries.c: says in `message` that this slot could not be read. 0 or -errno. */
 int kc__torn(struct kc_store *s, uint64_t index);
 /* Marks the process and its run as simulated. 0 or -errno. */

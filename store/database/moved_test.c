@@ -82,6 +82,12 @@ static void fill_order(struct kc_store *store)
 		char texts[32];
 	} mm = {.entry = {.id = 4, .nominal = 1, .flop = 24, .bytes = NAN}, .texts = "aten::mm\0[2, 3]\0float"};
 	struct kc_launched_by_entry by = {.launch = 6, .id = 4, .parts = 2};
+	struct kc_step_entry step = {.start_ns = 1000, .end_ns = 1500, .number = 9};
+	struct {
+		struct kc_scope_entry entry;
+		char name[8];
+	} scope = {.entry = {.id = 5, .parent = 2, .kind = KC_SCOPE_RANGE}, .name = "forward"};
+	struct kc_launched_in_entry in = {.launch = 6, .id = 5};
 	uint64_t index = 10;
 
 	work.numbers[0] = 1;
@@ -92,6 +98,9 @@ static void fill_order(struct kc_store *store)
 	put_entry(store, &index, KC_KIND_WORK, &work, sizeof(work));
 	put_entry(store, &index, KC_KIND_OPERATOR, &mm, sizeof(mm));
 	put_entry(store, &index, KC_KIND_LAUNCHED_BY, &by, sizeof(by));
+	put_entry(store, &index, KC_KIND_STEP, &step, sizeof(step));
+	put_entry(store, &index, KC_KIND_SCOPE, &scope, sizeof(scope));
+	put_entry(store, &index, KC_KIND_LAUNCHED_IN, &in, sizeof(in));
 	assert_int_equal(kc_store_commit(store), 0);
 }
 
@@ -166,6 +175,12 @@ static void what_rows_refer_to_is_carried(void **state)
 				" AND o.inputs = '[2, 3]' AND o.type = 'float' AND o.flop = 24 AND o.bytes IS NULL"
 				" AND o.nominal = 1"),
 			 1);
+	assert_int_equal(
+	    number(path, "SELECT count(*) FROM launched_in i JOIN process p ON p.id = i.id >> 40"
+			 " JOIN scope s ON s.process = p.id AND s.local = i.scope JOIN step t ON t.process = p.id"
+			 " WHERE i.id & 1048575 = 6 AND s.parent = 2 AND s.kind = 'range' AND s.name = 'forward'"
+			 " AND t.number = 9 AND t.end_ns - t.start_ns = 500"),
+	    1);
 }
 
 /* Opens the database, says so, and closes it when told. */

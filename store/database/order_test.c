@@ -176,7 +176,7 @@ static void a_run_is_forgotten_with_all_that_is_its_own(void **state)
 		   " pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'process'"
 		   " ORDER BY m.name)"),
 	    "arguments,call_site,engine_event,learned,ledger,message,operator,past,process_device,process_kernel,"
-	    "rollup,stream,transfer,work");
+	    "rollup,scope,step,stream,transfer,work");
 }
 
 static void add_columns(void)
@@ -185,7 +185,7 @@ static void add_columns(void)
 	    "run",         "process", "device",       "process_device", "stream",    "kernel",  "process_kernel",
 	    "shape",       "ledger",  "launch_row",   "transfer",       "call_site", "rollup",  "lambda_row",
 	    "message",     "work",    "engine_event", "past",           "arguments", "learned", "operator",
-	    "launched_by",
+	    "launched_by", "step",    "scope",        "launched_in",
 	};
 
 	change("DELETE FROM process; DELETE FROM run; DELETE FROM device; DELETE FROM kernel; DELETE FROM shape");

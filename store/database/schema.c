@@ -217,14 +217,24 @@ static const char tables_20[] =
     " type TEXT NOT NULL, flop REAL, bytes REAL, nominal INTEGER NOT NULL, PRIMARY KEY(process, local)) WITHOUT ROWID;"
     "CREATE TABLE launched_by(id INTEGER PRIMARY KEY, operator INTEGER NOT NULL, parts INTEGER);";
 
+/* Steps of a training or a server, and the ranges and operators in which launches were made: struct kc_step_entry,
+ * struct kc_scope_entry, struct kc_launched_in_entry. */
+static const char tables_21[] =
+    "CREATE TABLE step(process INTEGER NOT NULL, start_ns INTEGER NOT NULL, number INTEGER NOT NULL,"
+    " end_ns INTEGER NOT NULL, PRIMARY KEY(process, start_ns, number)) WITHOUT ROWID;"
+    "CREATE TABLE scope(process INTEGER NOT NULL, local INTEGER NOT NULL, parent INTEGER, kind TEXT NOT NULL,"
+    " name TEXT NOT NULL, PRIMARY KEY(process, local)) WITHOUT ROWID;"
+    "CREATE TABLE launched_in(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL);";
+
 const char kc_experiment_steps[] =
     "CREATE TABLE IF NOT EXISTS experiment_step(step TEXT PRIMARY KEY, token TEXT NOT NULL, output TEXT NOT NULL,"
     " completed_unix_ns INTEGER NOT NULL)";
 
 /* steps[v] brings version v to v + 1. */
-static const char *const steps[KC_SCHEMA_VERSION] = {
-    tables_1,  tables_2,  tables_3,  tables_4,  tables_5,  tables_6,  tables_7,  tables_8,  tables_9,  tables_10,
-    tables_11, tables_12, tables_13, tables_14, tables_15, tables_16, tables_17, tables_18, tables_19, tables_20};
+static const char *const steps[KC_SCHEMA_VERSION] = {tables_1,  tables_2,  tables_3,  tables_4,  tables_5,  tables_6,
+						     tables_7,  tables_8,  tables_9,  tables_10, tables_11, tables_12,
+						     tables_13, tables_14, tables_15, tables_16, tables_17, tables_18,
+						     tables_19, tables_20, tables_21};
 
 const char *kc__schema_step(int from)
 {

@@ -12,7 +12,7 @@ struct sqlite3;
 
 #define KC_APPLICATION_ID 0x6B636173 /* "kcas" */
 /* Raise it with every change of a table, a view or a name that a view shows. */
-#define KC_SCHEMA_VERSION 20
+#define KC_SCHEMA_VERSION 21
 
 /* The rowid of what came from a slot is the process row and the slot's index. */
 #define KC_SEQUENCE_BITS 40

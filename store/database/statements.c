@@ -93,6 +93,9 @@ static const char *const texts[KC__STATEMENTS] = {
     [KC__ADD_OPERATOR] = "INSERT OR REPLACE INTO operator(process, local, name, inputs, type, flop, bytes, nominal)"
 			 " VALUES(?,?,?,?,?,?,?,?)",
     [KC__ADD_LAUNCHED_BY] = "INSERT OR IGNORE INTO launched_by(id, operator, parts) VALUES(?,?,?)",
+    [KC__ADD_STEP] = "INSERT OR IGNORE INTO step(process, start_ns, number, end_ns) VALUES(?,?,?,?)",
+    [KC__ADD_SCOPE] = "INSERT OR REPLACE INTO scope(process, local, parent, kind, name) VALUES(?,?,?,?,?)",
+    [KC__ADD_LAUNCHED_IN] = "INSERT OR IGNORE INTO launched_in(id, scope) VALUES(?,?)",
     [KC__FIND_ROLLUP] =
 	"SELECT id, sketch" KC__COUNT_SUMS(COLUMN) KC__REAL_SUMS(COLUMN) " FROM rollup WHERE " KEY_WHERE,
     [KC__ADD_ROLLUP] =

@@ -164,6 +164,34 @@ struct kc_launched_by_entry {
 	uint32_t parts;  /* in how many launches of the same work its operations were done; 0: not known */
 };
 
+/* A step, such as an iteration of a training: launches of any thread belong to it that were made between its times. */
+struct kc_step_entry {
+	int64_t start_ns, end_ns;
+	int64_t number;
+};
+
+/* What was open on a thread when it launched: a range or an operator, in another one or in none. Calls that are alike
+ * are one. */
+enum kc_scope_kind { /* Names: kc_scope_kind_name() */
+		     KC_SCOPE_RANGE,
+		     KC_SCOPE_OPERATOR,
+		     KC_SCOPE_KINDS,
+};
+const char *kc_scope_kind_name(uint32_t kind);
+
+struct kc_scope_entry {
+	uint32_t id;
+	uint32_t parent; /* 0: it is in no other */
+	uint32_t kind;
+	uint32_t reserved;
+};
+
+struct kc_launched_in_entry {
+	uint64_t launch; /* index of its slot */
+	uint32_t id;     /* of the innermost */
+	uint32_t reserved;
+};
+
 /* How a GPU was from this moment until the next entry of it: one is made where the clock, the reasons or the number of
  * processes change. */
 struct kc_gpu_state_entry {

@@ -86,6 +86,13 @@ const char *kc_stream_call_name(uint32_t kind)
 	return NAME_AT(names, kind);
 }
 
+const char *kc_scope_kind_name(uint32_t kind)
+{
+	static const char *const names[KC_SCOPE_KINDS] = {[KC_SCOPE_RANGE] = "range", [KC_SCOPE_OPERATOR] = "operator"};
+
+	return NAME_AT(names, kind);
+}
+
 const char *kc_transfer_kind_name(uint32_t kind)
 {
 	static const char *const names[KC_TRANSFER_KINDS] = {

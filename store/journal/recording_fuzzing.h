@@ -257,6 +257,17 @@ static inline void kc_fuzz_operator(struct kc_fuzz_recorder *r, uint32_t id)
 	KC_FUZZ_ENTRY(r, KC_KIND_LAUNCHED_BY, by, "");
 }
 
+static inline void kc_fuzz_scope(struct kc_fuzz_recorder *r, uint32_t id)
+{
+	struct kc_step_entry step = {.start_ns = r->now_ns, .end_ns = r->now_ns + 100000, .number = id};
+	struct kc_scope_entry scope = {.id = id, .parent = id - 20, .kind = id % KC_SCOPE_KINDS};
+	struct kc_launched_in_entry in = {.launch = id, .id = id};
+
+	KC_FUZZ_ENTRY(r, KC_KIND_STEP, step, "");
+	KC_FUZZ_ENTRY(r, KC_KIND_SCOPE, scope, "forward");
+	KC_FUZZ_ENTRY(r, KC_KIND_LAUNCHED_IN, in, "");
+}
+
 /* pid_start tells processes apart. source: row of the process whose launches it had learned from; 0: none. */
 static inline void kc_fuzz_record(struct kc_fuzz_recording *out, uint64_t pid_start, int64_t source)
 {
@@ -277,6 +288,8 @@ static inline void kc_fuzz_record(struct kc_fuzz_recording *out, uint64_t pid_st
 			kc_fuzz_gpu_state(&r, 1410 - 33 * i);
 		if (i % 20 == 9)
 			kc_fuzz_operator(&r, i);
+		if (i % 20 == 11)
+			kc_fuzz_scope(&r, i + 9);
 	}
 }
 

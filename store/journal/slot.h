@@ -52,6 +52,9 @@ enum kc_slot_kind {
 	KC_KIND_GPU_STATE = 19,   /* struct kc_gpu_state_entry */
 	KC_KIND_OPERATOR = 20,    /* struct kc_operator_entry, then name, inputs and type, NUL-terminated */
 	KC_KIND_LAUNCHED_BY = 21, /* struct kc_launched_by_entry */
+	KC_KIND_STEP = 22,        /* struct kc_step_entry */
+	KC_KIND_SCOPE = 23,       /* struct kc_scope_entry, then its name, NUL-terminated */
+	KC_KIND_LAUNCHED_IN = 24, /* struct kc_launched_in_entry */
 	KC_KIND_COUNT,
 };
 

@@ -2,6 +2,7 @@
 #include "names.h"
 #include "query.h"
 #include "rows.h"
+#include "steps/steps.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
@@ -45,6 +46,7 @@ struct kc_filter {
 	struct verdicts kernels, streams, devices;
 	struct kc_ids process_ids;
 	struct kc__list processes; /* struct process, by the numbers of process_ids less 1 */
+	struct kc_steps steps;
 	struct kc_filter_counts counts;
 };
 
@@ -103,7 +105,7 @@ static int asks_for_times(const struct kc_filter_choice *choice)
 int kc_filter_needs_launches(const struct kc_filter_choice *choice)
 {
 	return asks_for_streams(choice) || asks_for_processes(choice) || asks_for_devices(choice) ||
-	       asks_for_times(choice) || choice->min_ns;
+	       choice->steps.count || asks_for_times(choice) || choice->min_ns;
 }
 
 int kc_filter_is_given(const struct kc_filter_choice *choice)
@@ -280,6 +282,17 @@ static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
 	return (!choice->since_ns || ns >= choice->since_ns) && (!choice->until_ns || ns < choice->until_ns);
 }
 
+static int is_step(const struct kc_filter *f, int64_t process, int64_t launched_ns)
+{
+	const struct kc_step *step = kc_steps_find(&f->steps, process, launched_ns);
+	const struct kc_filter_spans *asked = &f->choice->steps;
+
+	for (uint32_t i = 0; step && i < asked->count; i++)
+		if (step->number >= asked->each[i].first && step->number <= asked->each[i].last)
+			return 1;
+	return 0;
+}
+
 /* --- launches */
 
 /* Returns 1 if the launch matches the filter, 0 if it does not, or -errno. The cheapest conditions come first. */
@@ -292,6 +305,8 @@ static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 	if (choice->min_ns && l->measured_ns < choice->min_ns)
 		return 0;
 	if (!process.matches || !is_in_time(choice, kc_plus_ns(l->launched_ns, process.offset_ns)))
+		return 0;
+	if (choice->steps.count && !is_step(f, l->process, l->launched_ns))
 		return 0;
 	if (asks_for_streams(choice))
 		rc = verdict_on(f, &f->streams, l->stream);
@@ -375,6 +390,8 @@ int kc_filter_new(const struct kc_filter_choice *choice, struct kc_store *s, str
 	f->devices = (struct verdicts){.sql = DEVICE, .is_match = is_device};
 	if (asks_for_processes(choice) || asks_for_times(choice))
 		rc = kc__select(s, NULL, PROCESSES, add_process, f);
+	if (rc == 0 && choice->steps.count)
+		rc = kc_steps_load(s, NULL, &f->steps);
 	if (rc) {
 		kc_filter_free(f);
 		return rc;
@@ -399,6 +416,7 @@ void kc_filter_free(struct kc_filter *f)
 	free_verdicts(&f->devices);
 	kc_ids_free(&f->process_ids);
 	free(f->processes.at);
+	kc_steps_free(&f->steps);
 	free(f);
 }
 

@@ -1,5 +1,6 @@
 /*
- * Which launches count in figures or are printed, by their kernels, streams, processes, times and durations.
+ * Which launches count in figures or are printed, by their kernels, streams, processes, steps, times and
+ * durations.
  *
  *   kc_filter_choice   what was asked for; all that is given must hold
  *   kc_filter          the same for one database: tells of each launch whether it matches
@@ -40,6 +41,14 @@ struct kc_filter_names {
 	uint32_t count;
 };
 
+/* Numbers from the first to the last, both included. */
+struct kc_filter_spans {
+	struct {
+		int64_t first, last;
+	} each[KC_FILTER_NUMBERS];
+	uint32_t count;
+};
+
 /* Starts as zeros: every launch matches. */
 struct kc_filter_choice {
 	struct kc_filter_regex kernel, exclude; /* on the readable and the mangled name: one of them matches */
@@ -51,6 +60,7 @@ struct kc_filter_choice {
 	struct kc_filter_numbers devices;       /* numbers, as in names.h */
 	struct kc_filter_names
 	    device_names; /* beside the numbers: "GPU 0 of rank 1", "GPU 0 of node7", or a UUID from its beginning */
+	struct kc_filter_spans steps; /* numbers of steps (steps/steps.h) */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */
 	int64_t since_ns, until_ns;

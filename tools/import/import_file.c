@@ -102,6 +102,14 @@ static int deliver(const struct kc_trace_row *row, void *arg)
 	return rc;
 }
 
+static int deliver_step(const struct kc_stage_step *step, void *arg)
+{
+	struct delivery *d = arg;
+
+	d->failed = kc_importer_step(d->file->importer, step->process, step->number, step->start_ns, step->end_ns);
+	return d->failed ? kc_import_database_failed(d->file, d->failed) : 0;
+}
+
 int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zero_ns, int one_clock)
 {
 	struct delivery d = {.file = file};
@@ -110,7 +118,11 @@ int kc_import_staged(struct kc_import *file, struct kc_stage *stage, int64_t zer
 	if (one_clock)
 		kc_importer_one_clock(file->importer);
 	kc_progress_next(&file->progress, "stored", kc_stage_count(stage));
+	kc_importer_scopes(file->importer, kc_stage_scopes(stage));
 	rc = kc_stage_take(stage, zero_ns, one_clock, deliver, &d);
+	kc_importer_scopes(file->importer, NULL);
+	if (rc == 0)
+		rc = kc_stage_take_steps(stage, zero_ns, deliver_step, &d);
 	return rc && !d.failed ? kc_import_stage_failed(file, rc) : rc;
 }
 

@@ -13,9 +13,9 @@
 #include "import_foreign.h"
 #include "import_maker.h"
 #include "import_pids.h"
-#include "operators/work.h"
 #include "tools/input/files/json_stream.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 #define ABSENT SIZE_MAX
 
 enum section { NONE, EVENTS, DEVICES, DISTRIBUTED };
-enum category { OTHER, OPERATION, CALL, OPERATOR };
+enum category { OTHER, OPERATION, CALL, OPERATOR, RANGE };
 enum field { NO_FIELD, PHASE, CATEGORY, EVENT_NAME, PID, THREAD, START, DURATION, ARGS };
 
 struct event {
@@ -104,7 +104,7 @@ static const struct {
     {"gpu_memcpy", OPERATION, KC_TRACE_COPY},   {"Memcpy", OPERATION, KC_TRACE_COPY},
     {"gpu_memset", OPERATION, KC_TRACE_MEMSET}, {"Memset", OPERATION, KC_TRACE_MEMSET},
     {"Runtime", CALL, KC_TRACE_KERNEL},         {"cpu_op", OPERATOR, KC_TRACE_KERNEL},
-    {"Operator", OPERATOR, KC_TRACE_KERNEL},
+    {"Operator", OPERATOR, KC_TRACE_KERNEL},    {"user_annotation", RANGE, KC_TRACE_KERNEL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -377,19 +377,33 @@ static int end_call(struct reading *r, struct event *e)
 	return process ? kc_stage_call(r->stage, process, e->thread, e->row.correlation, launch_ns) : -ENOMEM;
 }
 
+/* "ProfilerStep#7" is step 7 of torch.profiler's schedule. 0; -EINVAL: it is none. */
+static int step_number(const char *name, int64_t *number)
+{
+	static const char prefix[] = "ProfilerStep#";
+	size_t length = strlen(prefix);
+
+	if (strncmp(name, prefix, length) != 0 || !isdigit((unsigned char)name[length]))
+		return -EINVAL;
+	return kc_decimal_times(name + length, 1, number);
+}
+
 /* Without a time or a thread it tells nothing. */
-static int end_operator(struct reading *r, struct event *e)
+static int end_span(struct reading *r, struct event *e)
 {
 	char process[KC_IMPORT_PID_BYTES];
 	struct kc_stage_span span = {.process = process, .thread = e->thread};
-	int64_t duration_ns;
+	int64_t duration_ns, number;
 
-	if (!kc_operator_is_known(e->name) || !*e->thread || kc_decimal_times(e->start, NS_PER_US, &span.start_ns) ||
+	if (!*e->thread || kc_decimal_times(e->start, NS_PER_US, &span.start_ns) ||
 	    kc_decimal_times(e->duration, NS_PER_US, &duration_ns) ||
 	    __builtin_add_overflow(span.start_ns, duration_ns, &span.end_ns))
 		return 0;
 	kc_import_pids_name(r->pids, e->pid, e->rank, process, sizeof(process));
-	return kc_stage_operator(r->stage, &span, e->name, &e->inputs);
+	if (step_number(e->name, &number) == 0)
+		return kc_stage_step(r->stage, &span, number);
+	return kc_stage_span(r->stage, &span, e->category == RANGE ? KC_SCOPE_RANGE : KC_SCOPE_OPERATOR, e->name,
+			     &e->inputs);
 }
 
 static int end_event(struct reading *r)
@@ -404,8 +418,8 @@ static int end_event(struct reading *r)
 	settle_graph_node(&e->row);
 	if (e->category == CALL)
 		return end_call(r, e);
-	if (e->category == OPERATOR)
-		return end_operator(r, e);
+	if (e->category == OPERATOR || e->category == RANGE)
+		return end_span(r, e);
 	if (check_operation(e)) {
 		kc_import_malformed(r->file, e->line, "%s", e->why);
 		return 0;

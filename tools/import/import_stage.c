@@ -10,7 +10,7 @@
 
 struct kc_stage {
 	sqlite3 *db;
-	sqlite3_stmt *add_row, *add_call, *add_text, *add_owner, *add_caller;
+	sqlite3_stmt *add_row, *add_call, *add_text, *add_owner, *add_caller, *add_step;
 	struct kc_operator_links *links;
 	struct kc_intern texts;
 	uint32_t texts_stored;
@@ -30,6 +30,7 @@ static const char schema[] =
 		" WITHOUT ROWID;"
 		"CREATE TABLE owner(process INTEGER PRIMARY KEY, owner);"
 		"CREATE TABLE caller(process, caller, PRIMARY KEY(process, caller)) WITHOUT ROWID;"
+		"CREATE TABLE step(process, number, start_ns, end_ns);"
 		"CREATE TABLE text(id INTEGER PRIMARY KEY, value TEXT);"
 		"BEGIN";
 
@@ -37,6 +38,7 @@ static const char sql_row[] = "INSERT INTO row VALUES(" KC_TRACE_NUMBERS(MARK) "
 static const char sql_call[] = "INSERT INTO call VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE"
 			       " SET launch_ns = excluded.launch_ns, thread = excluded.thread"
 			       " WHERE excluded.launch_ns < launch_ns";
+static const char sql_step[] = "INSERT INTO step VALUES(?, ?, ?, ?)";
 static const char sql_text[] = "INSERT INTO text VALUES(?, ?)";
 static const char sql_owner[] = "INSERT OR REPLACE INTO owner VALUES(?, ?)";
 static const char sql_caller[] = "INSERT OR IGNORE INTO caller VALUES(?, ?)";
@@ -54,6 +56,13 @@ static const char sql_caller[] = "INSERT OR IGNORE INTO caller VALUES(?, ?)";
 		    " ORDER BY " order "coalesce(r.start_ns, r.launch_ns, called_ns) NULLS LAST, r.rowid"
 static const char sql_take[] = TAKE("");
 static const char sql_take_by_process[] = TAKE("p.id, ");
+
+/* Of the one process that the calls are of. */
+static const char sql_steps[] = "SELECT t.value, s.number, s.start_ns, s.end_ns FROM step s JOIN (SELECT k.caller, "
+				"min(coalesce(o.owner, k.process))"
+				" AS owner FROM caller k LEFT JOIN owner o ON o.process = k.process GROUP BY 1"
+				" HAVING count(DISTINCT coalesce(o.owner, k.process)) = 1) c ON c.caller = s.process"
+				" JOIN text t ON t.id = c.owner ORDER BY s.start_ns, s.rowid";
 
 int kc_stage_errno(int rc)
 {
@@ -98,6 +107,8 @@ int kc_stage_new(struct kc_stage **out)
 		rc = prepare(s, sql_owner, &s->add_owner);
 	if (rc == 0)
 		rc = prepare(s, sql_caller, &s->add_caller);
+	if (rc == 0)
+		rc = prepare(s, sql_step, &s->add_step);
 	if (rc) {
 		kc_stage_free(s);
 		return rc;
@@ -176,18 +187,42 @@ int kc_stage_call(struct kc_stage *s, const char *process, const char *thread, i
 	return rc ? rc : run(s->add_call);
 }
 
-int kc_stage_operator(struct kc_stage *s, const struct kc_stage_span *span, const char *name,
-		      const struct kc_operator_inputs *inputs)
+static int is_possible(const struct kc_stage_span *span)
 {
+	return span->start_ns >= KC_TRACE_FIRST_NS && span->end_ns <= KC_TRACE_LAST_NS &&
+	       span->start_ns <= span->end_ns;
+}
+
+int kc_stage_span(struct kc_stage *s, const struct kc_stage_span *span, enum kc_scope_kind kind, const char *name,
+		  const struct kc_operator_inputs *inputs)
+{
+	struct kc_operator_call call = {.start_ns = span->start_ns, .end_ns = span->end_ns, .kind = kind, .name = name};
 	uint32_t process, thread;
 	int rc;
 
-	if (span->start_ns < KC_TRACE_FIRST_NS || span->end_ns > KC_TRACE_LAST_NS || span->start_ns > span->end_ns)
+	if (!is_possible(span))
 		return 0;
 	rc = number_text(s, span->process, &process);
 	if (rc == 0)
 		rc = number_text(s, span->thread, &thread);
-	return rc ? rc : kc_operator_links_add(s->links, process, thread, span->start_ns, span->end_ns, name, inputs);
+	if (rc)
+		return rc;
+	call.process = process;
+	call.thread = thread;
+	return kc_operator_links_add(s->links, &call, inputs);
+}
+
+int kc_stage_step(struct kc_stage *s, const struct kc_stage_span *span, int64_t number)
+{
+	int rc;
+
+	if (!is_possible(span))
+		return 0;
+	rc = bind_text(s, s->add_step, 1, span->process);
+	sqlite3_bind_int64(s->add_step, 2, number);
+	sqlite3_bind_int64(s->add_step, 3, span->start_ns);
+	sqlite3_bind_int64(s->add_step, 4, span->end_ns);
+	return rc ? rc : run(s->add_step);
 }
 
 static int add_pair(struct kc_stage *s, sqlite3_stmt *stmt, const char *one, const char *other)
@@ -262,6 +297,7 @@ static void read_row(sqlite3_stmt *stmt, int64_t zero_ns, struct kc_trace_row *r
 	if (row->launch_ns == KC_TRACE_UNKNOWN)
 		row->launch_ns = number_at(stmt, at);
 	read_operator(stmt, at + 1, &row->launched_by);
+	row->scope = (uint32_t)sqlite3_column_int64(stmt, at + 9);
 	if (kc_trace_row_has_time(row))
 		row->start_ns -= zero_ns;
 	if (row->launch_ns != KC_TRACE_UNKNOWN)
@@ -283,6 +319,31 @@ int kc_stage_take(struct kc_stage *s, int64_t zero_ns, int one_clock,
 	}
 	sqlite3_finalize(stmt);
 	return rc ? rc : kc_stage_errno(step);
+}
+
+int kc_stage_take_steps(struct kc_stage *s, int64_t zero_ns, int (*take)(const struct kc_stage_step *step, void *arg),
+			void *arg)
+{
+	sqlite3_stmt *stmt = NULL;
+	int step = SQLITE_DONE, rc = prepare(s, sql_steps, &stmt);
+
+	while (rc == 0 && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const struct kc_stage_step one = {
+		    .process = text_at(stmt, 0),
+		    .number = sqlite3_column_int64(stmt, 1),
+		    .start_ns = sqlite3_column_int64(stmt, 2) - zero_ns,
+		    .end_ns = sqlite3_column_int64(stmt, 3) - zero_ns,
+		};
+
+		rc = take(&one, arg);
+	}
+	sqlite3_finalize(stmt);
+	return rc ? rc : kc_stage_errno(step);
+}
+
+const struct kc_scopes *kc_stage_scopes(const struct kc_stage *s)
+{
+	return kc_operator_links_scopes(s->links);
 }
 
 int kc_stage_earliest(struct kc_stage *s, int64_t *start_ns)
@@ -311,6 +372,7 @@ void kc_stage_free(struct kc_stage *s)
 	sqlite3_finalize(s->add_text);
 	sqlite3_finalize(s->add_owner);
 	sqlite3_finalize(s->add_caller);
+	sqlite3_finalize(s->add_step);
 	kc_operator_links_free(s->links);
 	sqlite3_close(s->db);
 	kc_intern_free(&s->texts);

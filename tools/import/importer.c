@@ -1,5 +1,6 @@
 #include "importer.h"
 #include "import_process.h"
+#include "operators/put.h"
 #include "trace_slot.h"
 #include "tools/input/device_spec.h"
 #include "store/common/ids/intern.h"
@@ -30,11 +31,6 @@ struct arguments_payload {
 	char text[1024];
 };
 
-struct operator_payload {
-	struct kc_operator_entry entry;
-	char texts[1024];
-};
-
 /* A device entry, and which GPU of whose it is. */
 struct device_payload {
 	struct kc_device_entry entry;
@@ -45,6 +41,7 @@ struct kc_importer {
 	struct kc_store *store;
 	struct kc__import_file file;
 	const struct kc_device *device;
+	const struct kc_scopes *scopes;
 	struct kc_trace_device *said[KC__IMPORT_DEVICES]; /* by the file; NULL: nothing */
 	struct kc_intern names;                           /* of kernels, streams, devices, arguments */
 	struct kc_intern process_ids;
@@ -233,35 +230,22 @@ static int arguments_of(struct kc_importer *im, struct kc__import_process *p, co
 	return rc > 0 ? put_entry(im, p, KC_KIND_ARGUMENTS, &a, sizeof(a.entry) + (size_t)length + 1) : rc;
 }
 
-static int put_operator(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_operator *of,
-			uint32_t id)
+void kc_importer_scopes(struct kc_importer *im, const struct kc_scopes *scopes)
 {
-	struct operator_payload o = {
-	    .entry = {.id = id, .nominal = (uint32_t)of->is_nominal, .flop = of->flop, .bytes = of->bytes}};
-	const char *const texts[] = {of->name, of->inputs, of->type};
-	size_t length = 0, room = sizeof(o.texts);
-
-	for (int i = 0; i < 3; i++) {
-		length += (size_t)snprintf(o.texts + length, room - length, "%s", texts[i]) + 1;
-		length = length < room ? length : room - 1;
-	}
-	return put_entry(im, p, KC_KIND_OPERATOR, &o, sizeof(o.entry) + length);
+	im->scopes = scopes;
 }
 
 /* launch: index of its slot. */
-static int declare_operator(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_operator *of,
-			    uint64_t launch)
+static int declare_calls(struct kc_importer *im, struct kc__import_process *p, const struct kc_trace_row *row,
+			 uint64_t launch)
 {
-	struct kc_launched_by_entry by = {.launch = launch, .parts = of->parts};
-	int rc;
+	size_t before = p->queued;
+	int rc = kc__import_put_operator(&im->names, p, &row->launched_by, launch);
 
-	if (!of->id)
-		return 0;
-	by.id = kc_intern(&im->names, 'o', &of->id, sizeof(of->id));
-	rc = by.id ? kc__import_declare(p, by.id) : -ENOMEM;
-	if (rc > 0)
-		rc = put_operator(im, p, of, by.id);
-	return rc ? rc : put_entry(im, p, KC_KIND_LAUNCHED_BY, &by, sizeof(by));
+	if (rc == 0 && row->scope && im->scopes)
+		rc = kc__import_put_scope(&im->names, p, im->scopes, row->scope, launch);
+	im->queued += p->queued - before;
+	return rc;
 }
 
 static int drain(struct kc_importer *im, struct kc__import_process *p)
@@ -302,6 +286,18 @@ static int drain_all(struct kc_importer *im)
 	for (size_t i = 0; rc == 0 && i < im->process_count; i++)
 		rc = drain(im, im->processes[i]);
 	return rc;
+}
+
+int kc_importer_step(struct kc_importer *im, const char *process, int64_t number, int64_t start_ns, int64_t end_ns)
+{
+	struct kc__import_process *p = process_of(im, process);
+	const struct kc_step_entry step = {
+	    .start_ns = KC_TRACE_ORIGIN_NS + start_ns, .end_ns = KC_TRACE_ORIGIN_NS + end_ns, .number = number};
+	int rc = p ? 0 : -ENOMEM;
+
+	if (rc == 0 && kc__import_process_is_used(p))
+		rc = put_entry(im, p, KC_KIND_STEP, &step, sizeof(step));
+	return rc == 0 && im->queued >= QUEUE_MAX ? drain_all(im) : rc;
 }
 
 /* Rows */
@@ -395,7 +391,7 @@ static int add_launch(struct kc_importer *im, struct kc__import_process *p, cons
 	slot.index = p->next_index++;
 	kc_trace_fill_launch(&slot.launch, row, kernel, stream);
 	slot.launch.arguments = arguments;
-	rc = declare_operator(im, p, &row->launched_by, slot.index);
+	rc = declare_calls(im, p, row, slot.index);
 	if (rc)
 		return rc;
 	p->kernels++;

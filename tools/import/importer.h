@@ -17,6 +17,7 @@
 #ifndef KC_IMPORTER_H
 #define KC_IMPORTER_H
 
+#include "operators/scopes.h"
 #include "trace_row.h"
 
 #include "predictor/device/device.h"
@@ -64,11 +65,18 @@ void kc_importer_process(struct kc_importer *importer, const char *process, cons
  * Otherwise each has a clock of its own, and only its own rows come in that order. Call it before any row is added. */
 void kc_importer_one_clock(struct kc_importer *importer);
 
+/* What the scopes of rows added from now on are; NULL: they have none. It is not kept beyond the next call. */
+void kc_importer_scopes(struct kc_importer *importer, const struct kc_scopes *scopes);
+
 /* How many processes the file has, where the whole of it is in the database already; 0: it is not. */
 uint32_t kc_importer_has_all(const struct kc_importer *importer);
 
 /* 0 or -errno of the database. */
 int kc_importer_add(struct kc_importer *importer, const struct kc_trace_row *row);
+
+/* A step of a process that has rows. 0 or -errno. */
+int kc_importer_step(struct kc_importer *importer, const char *process, int64_t number, int64_t start_ns,
+		     int64_t end_ns);
 
 /* Stores the rest. 0 or -errno. */
 int kc_importer_finish(struct kc_importer *importer, struct kc_imported *out);

@@ -131,6 +131,7 @@ int kc_trace_row(struct kc_trace_row *row, const struct kc_trace_columns *column
 	KC_TRACE_TEXTS(TAKE)
 #undef TAKE
 	row->launched_by.id = 0;
+	row->scope = 0;
 	rc = take_kind(&t, row);
 	return rc ? rc : settle_time(row, why, why_size);
 }

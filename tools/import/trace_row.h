@@ -69,6 +69,7 @@ struct kc_trace_row {
 	KC_TRACE_TEXTS(KC_TRACE_TEXT)
 #undef KC_TRACE_TEXT
 	struct kc_trace_operator launched_by;
+	uint32_t scope; /* of the file, in which it was launched: operators/scopes.h; 0: none is known */
 };
 
 static inline int kc_trace_row_has_time(const struct kc_trace_row *row)

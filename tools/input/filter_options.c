@@ -129,6 +129,38 @@ static void set_ranks(struct kc_filter_choice *choice, const char *arg, struct a
 	} while (*at);
 }
 
+/* "3", "3..7" at *text, up to a comma or the end: goes past the comma. 0 or -EINVAL. */
+static int next_span(const char **text, int64_t *first, int64_t *last)
+{
+	char number[32];
+	size_t length = strspn(*text, "0123456789");
+	const char *at = number;
+
+	if (strncmp(*text + length, "..", 2) != 0) {
+		int rc = next_number(text, first);
+
+		*last = *first;
+		return rc;
+	}
+	snprintf(number, sizeof(number), "%.*s", length < sizeof(number) ? (int)length : 0, *text);
+	*text += length + 2;
+	return next_number(&at, first) || next_number(text, last) || *last < *first ? -EINVAL : 0;
+}
+
+static void set_steps(struct kc_filter_spans *steps, const char *arg, struct argp_state *state)
+{
+	const char *at = arg;
+
+	do {
+		if (steps->count == KC_FILTER_NUMBERS)
+			argp_error(state, "--step takes %u numbers and ranges at most", KC_FILTER_NUMBERS);
+		if (next_span(&at, &steps->each[steps->count].first, &steps->each[steps->count].last))
+			argp_error(state,
+				   "--step takes numbers of steps, as 3 or 3..7, separated by commas, not \"%s\"", arg);
+		steps->count++;
+	} while (*at);
+}
+
 static void set_devices(struct kc_filter_choice *choice, const char *option, const char *arg, struct argp_state *state)
 {
 	const struct named named = {option, "numbers and names of GPUs", &choice->devices, &choice->device_names};
@@ -170,6 +202,9 @@ error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, st
 		return 0;
 	case KC_KEY_RANK:
 		set_ranks(choice, arg, state);
+		return 0;
+	case KC_KEY_STEP:
+		set_steps(&choice->steps, arg, state);
 		return 0;
 	case KC_KEY_SINCE:
 		choice->since_ns = 0;

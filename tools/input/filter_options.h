@@ -1,6 +1,7 @@
 /*
  * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
- * --rank, --gpu, --device, --since, --until, --min; --sort, --top. The same in every command that reads launches.
+ * --rank, --gpu, --device, --step, --since, --until, --min; --sort, --top. The same in every command that reads
+ * launches.
  */
 #ifndef KC_FILTER_OPTIONS_H
 #define KC_FILTER_OPTIONS_H
@@ -19,6 +20,7 @@ enum {
 	KC_KEY_DEVICE,
 	KC_KEY_GPU,
 	KC_KEY_RANK,
+	KC_KEY_STEP,
 	KC_KEY_SINCE,
 	KC_KEY_UNTIL,
 	KC_KEY_MIN,
@@ -38,6 +40,8 @@ enum {
 	 "only launches of processes with these numbers or names in the report", 0},                      \
 	{"rank", KC_KEY_RANK, "N[,N...]", 0, "only launches of these ranks of a job", 0},                              \
 	{"gpu", KC_KEY_GPU, "N|NAME[,...]", 0, "only launches on GPUs of these numbers or names in the report", 0},    \
+	{"step", KC_KEY_STEP, "N|K..N[,...]", 0,                                                                       \
+	 "only launches made in steps of these numbers, by the annotations of an imported trace", 0},                  \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
 	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
 	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \

@@ -86,6 +86,18 @@ static void add_numbers(struct text *text, const char *what, int with_default, c
 		add(text, " or %u more", numbers->count - NUMBERS_SHOWN);
 }
 
+/* "step 3 or 5 to 7" */
+static void add_steps(struct text *text, const struct kc_filter_spans *steps)
+{
+	for (uint32_t i = 0; i < steps->count && i < NUMBERS_SHOWN; i++) {
+		add(text, "%s%" PRId64, i ? " or " : "", steps->each[i].first);
+		if (steps->each[i].last > steps->each[i].first)
+			add(text, " to %" PRId64, steps->each[i].last);
+	}
+	if (steps->count > NUMBERS_SHOWN)
+		add(text, " or %u more", steps->count - NUMBERS_SHOWN);
+}
+
 static void add_times(struct text *text, const struct kc_filter_choice *choice)
 {
 	char since[KC_FORMAT_BYTES], until[KC_FORMAT_BYTES];
@@ -114,6 +126,9 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	add_numbers(&text, "rank", 0, &choice->ranks);
 	add_numbers(&text, "GPU", 0, &choice->devices);
 	add_names(&text, "GPU", choice->devices.count ? " or " : "", &choice->device_names);
+	if (choice->steps.count)
+		add(&text, "%sstep ", separator(&text));
+	add_steps(&text, &choice->steps);
 	add_times(&text, choice);
 	if (choice->min_ns)
 		add(&text, "%smeasured at least %s", separator(&text), kc_format_ns((double)choice->min_ns, min));
@@ -162,6 +177,16 @@ static json_t *named_json(const struct kc_filter_numbers *numbers, const struct 
 	return out;
 }
 
+static json_t *steps_json(const struct kc_filter_spans *steps)
+{
+	json_t *out = steps->count ? json_array() : json_null();
+
+	for (uint32_t i = 0; i < steps->count; i++)
+		json_array_append_new(
+		    out, json_pack("{s:I,s:I}", "first", steps->each[i].first, "last", steps->each[i].last));
+	return out;
+}
+
 static json_t *time_json(int64_t ns)
 {
 	return ns ? json_integer(ns) : json_null();
@@ -180,6 +205,7 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	json_object_set_new(out, "processes", named_json(&choice->processes, &choice->process_names));
 	json_object_set_new(out, "ranks", numbers_json(&choice->ranks, 0));
 	json_object_set_new(out, "devices", named_json(&choice->devices, &choice->device_names));
+	json_object_set_new(out, "steps", steps_json(&choice->steps));
 	json_object_set_new(out, "since_ns", time_json(choice->since_ns));
 	json_object_set_new(out, "until_ns", time_json(choice->until_ns));
 	json_object_set_new(out, "min_ns", time_json(choice->min_ns));

@@ -1,6 +1,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 #include "report_fields.h"
+#include "step_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -304,6 +305,7 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "cases", kc_json_groups(data, KC_BY_CASE));
 	set(out, "concurrency", kc_json_concurrency(data));
 	set(out, "activity", kc_json_activity(data, view->activity));
+	set(out, "steps", view->steps ? kc_json_steps(view->steps) : json_null());
 	set(out, "graphs", graphs(data));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"kernel", "model", "stream", "case", "rank", "gpu", "class", "time", "gap", "copy"};
+static const char *const names[] = {"kernel", "model", "stream", "case", "rank", "gpu",
+				    "class",  "time",  "gap",    "copy", "step"};
 
 const char *kc_report_by_text(enum kc_report_by by)
 {

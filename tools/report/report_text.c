@@ -3,6 +3,7 @@
 #include "activity_fields.h"
 #include "report_fields.h"
 #include "report_text.h"
+#include "step_fields.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/table.h"
 
@@ -355,17 +356,27 @@ static const char *const orders[] = {
 
 static int print_by(const struct kc_report_view *view)
 {
-	static const char *const by[] = {
-	    "By kernel", "By model",           "By stream",
-	    "By case",   "By rank or process", "By GPU",
-	    "By class",  "GPU time",           "Idle gaps of GPUs, longest first (at: since the start of the run)",
-	    "Copies"};
+	static const char *const by[] = {"By kernel",
+					 "By model",
+					 "By stream",
+					 "By case",
+					 "By rank or process",
+					 "By GPU",
+					 "By class",
+					 "GPU time",
+					 "Idle gaps of GPUs, longest first (at: since the start of the run)",
+					 "Copies",
+					 "By step"};
 	enum kc_sort sort = view->sorting.by;
 	size_t most = view->sorting.top ? view->sorting.top : SIZE_MAX;
 
 	if (kc_report_is_activity(view->by)) {
 		kc_heading("%s", by[view->by]);
 		return kc_activity_by(view, most, 0);
+	}
+	if (view->by == KC_BY_STEP) {
+		kc_heading("%s: its time on the host, and what was launched in it", by[view->by]);
+		return kc_steps_by(view, most, 0);
 	}
 
 	kc_heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");

@@ -131,6 +131,7 @@ can_be_replayed() { # FOLDER DB
 		ALTER TABLE launch_row DROP COLUMN decided_after; ALTER TABLE transfer DROP COLUMN known_events;
 		ALTER TABLE transfer DROP COLUMN measured_event; ALTER TABLE transfer DROP COLUMN decided_event;
 		DROP TABLE engine_event; DROP TABLE past; DROP TABLE learned; DROP TABLE work; DROP TABLE stream_call; DROP TABLE code_place; DROP TABLE kernel_text; DROP TABLE gpu_state; DROP TABLE operator; DROP TABLE launched_by;
+		DROP TABLE step; DROP TABLE scope; DROP TABLE launched_in;
 		ALTER TABLE stream DROP COLUMN lane;
 		ALTER TABLE device DROP COLUMN ordinal; ALTER TABLE device DROP COLUMN place; ALTER TABLE device DROP COLUMN bus;
 		$(printf 'ALTER TABLE process DROP COLUMN %s;' host container visible_devices job rank local_rank world_size)
@@ -140,7 +141,7 @@ can_be_replayed() { # FOLDER DB
 		DROP INDEX kernel_name_pending; ALTER TABLE kernel DROP COLUMN name_pending; DELETE FROM schema WHERE version > 1; PRAGMA user_version = 1" old.db
 	contains "$("$kerncast" replay old.db)" "1 launches replayed, 1 predicted"
 	equal "$(sql 'PRAGMA user_version; SELECT max(version) FROM schema; SELECT count(source), count(*) FROM process' old.db)" \
-		$'20\n20\n0|1'
+		$'21\n21\n0|1'
 }
 
 lines_with() { # TEXT in the report

@@ -181,7 +181,7 @@ rank 3|0|NVIDIA H100 80GB HBM3'
 		$(printf 'ALTER TABLE stream_call DROP COLUMN %s;' graph_launch start_ns end_ns measured_start_ns \
 			measured_end_ns unmeasured measured_event)
 		$(printf 'ALTER TABLE process DROP COLUMN %s;' host container visible_devices job rank local_rank world_size)
-		DROP TABLE learned; DROP TABLE past; DROP TABLE gpu_state; DROP TABLE operator; DROP TABLE launched_by;
+		DROP TABLE learned; DROP TABLE past; DROP TABLE gpu_state; DROP TABLE operator; DROP TABLE launched_by; DROP TABLE step; DROP TABLE scope; DROP TABLE launched_in;
 		CREATE TABLE past_part(process INTEGER NOT NULL, place INTEGER NOT NULL, source INTEGER, first_sequence INTEGER NOT NULL, last_sequence INTEGER NOT NULL, PRIMARY KEY(process, place)) WITHOUT ROWID;
 		DELETE FROM schema WHERE version > 12; PRAGMA user_version = 12" t.db
 	equal "$(sql 'SELECT count(DISTINCT boot_id) FROM process' t.db)" 1

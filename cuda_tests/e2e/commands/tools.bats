@@ -181,7 +181,7 @@ state_of() { # PID
 	needs_root
 	command -v setpriv >/dev/null || skip "no setpriv"
 	cp "$RECORDED" older.db
-	sqlite3 older.db "DROP TABLE launched_by; DROP TABLE operator; DELETE FROM schema WHERE version > 19; PRAGMA user_version = 19" \
+	sqlite3 older.db "DROP TABLE step; DROP TABLE scope; DROP TABLE launched_in; DELETE FROM schema WHERE version > 20; PRAGMA user_version = 20" \
 		"PRAGMA journal_mode = DELETE" >/dev/null
 	chmod 644 older.db
 	chmod 755 . "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" 2>/dev/null || true

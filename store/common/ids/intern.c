@@ -87,6 +87,19 @@ static uint32_t find_or_add(struct kc_intern *intern, const struct key *key)
 	return intern->slots[at].id;
 }
 
+uint32_t kc_intern_find(const struct kc_intern *intern, char kind, const void *at, size_t bytes)
+{
+	const struct key key = {kind, at, "", bytes, 0};
+	uint64_t hash = add_to_hash((uint64_t)kind, at, bytes);
+	size_t place = intern->capacity ? hash & (intern->capacity - 1) : 0;
+
+	if (!intern->capacity)
+		return 0;
+	while (intern->slots[place].id && !is_key(&intern->slots[place], hash, &key))
+		place = (place + 1) & (intern->capacity - 1);
+	return intern->slots[place].id;
+}
+
 uint32_t kc_intern(struct kc_intern *intern, char kind, const void *at, size_t bytes)
 {
 	return find_or_add(intern, &(struct key){kind, at, "", bytes, 0});

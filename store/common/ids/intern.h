@@ -25,6 +25,8 @@ uint32_t kc_intern(struct kc_intern *intern, char kind, const void *at, size_t b
 /* The same for two pieces, one after the other. */
 uint32_t kc_intern_two(struct kc_intern *intern, char kind, const void *first, size_t first_bytes, const void *second,
 		       size_t second_bytes);
+/* The number that the bytes have; 0: none. */
+uint32_t kc_intern_find(const struct kc_intern *intern, char kind, const void *at, size_t bytes);
 void kc_intern_free(struct kc_intern *intern);
 
 #endif

@@ -18,11 +18,12 @@ static const struct {
     {"ledger", BY_COLUMN},         {"call_site", BY_COLUMN}, {"arguments", BY_COLUMN},      {"stream", BY_COLUMN},
     {"process_kernel", BY_COLUMN}, {"rollup", BY_RUN},       {"process_device", BY_COLUMN}, {"work", BY_COLUMN},
     {"past", BY_COLUMN},           {"learned", BY_COLUMN},   {"engine_event", BY_COLUMN},   {"operator", BY_COLUMN},
-    {"process", BY_RUN},
+    {"step", BY_COLUMN},           {"scope", BY_COLUMN},     {"process", BY_RUN},
 };
 
 /* Those with a row for each launch, transfer or call. The process is in the upper bits of the row's id. */
-static const char *const large[] = {"launch_row", "lambda_row", "transfer", "stream_call", "gpu_state", "launched_by"};
+static const char *const large[] = {"launch_row", "lambda_row",  "transfer",   "stream_call",
+				    "gpu_state",  "launched_by", "launched_in"};
 enum { LARGE = sizeof(large) / sizeof(*large) };
 
 static int delete_rows(struct kc_store *s, const char *table, enum owner owner, int64_t run)

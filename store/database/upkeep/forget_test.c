@@ -41,7 +41,8 @@ static int owned_table(struct kc_store *s, int i, char *table, size_t size, cons
 	static const char sql[] =
 	    "SELECT m.name, max(c.name = 'process') FROM sqlite_master m, pragma_table_info(m.name) c"
 	    " WHERE m.type = 'table' AND (c.name = 'process' OR m.name IN"
-	    " ('launch_row', 'lambda_row', 'stream_call', 'launched_by')) GROUP BY m.name LIMIT 1 OFFSET ?1";
+	    " ('launch_row', 'lambda_row', 'stream_call', 'launched_by', 'launched_in')) GROUP BY m.name LIMIT 1 "
+	    "OFFSET ?1";
 	sqlite3_stmt *stmt;
 	int found;
 

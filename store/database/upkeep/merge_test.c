@@ -146,6 +146,34 @@ static void launches_keep_their_operators(void **state)
 	kc_store_close(all);
 }
 
+/* Both number their scopes from 1. */
+static void launches_keep_their_scopes_and_steps(void **state)
+{
+	struct kc_store *a = open_named("a"), *b = open_named("b"), *all = open_named("all");
+	int64_t one = add_process(a, 1, "one", NULL, -1, 0), two = add_process(b, 2, "two", NULL, -1, 0);
+
+	(void)state;
+	add_launches(a, one, 1, "same", "GPU-1");
+	add_launches(b, two, 1, "same", "GPU-1");
+	do_sql(a, "INSERT INTO scope VALUES(%lld, 1, NULL, 'range', 'forward')", (long long)one);
+	do_sql(a, "INSERT INTO launched_in VALUES(%lld << 40 | 2, 1)", (long long)one);
+	do_sql(a, "INSERT INTO step VALUES(%lld, 10, 3, 20)", (long long)one);
+	do_sql(b, "INSERT INTO scope VALUES(%lld, 1, NULL, 'range', 'backward')", (long long)two);
+	do_sql(b, "INSERT INTO launched_in VALUES(%lld << 40 | 1, 1)", (long long)two);
+	do_sql(b, "INSERT INTO step VALUES(%lld, 10, 4, 30)", (long long)two);
+	merge_all(all, a, 1, 0, 1);
+	merge_all(all, b, 1, 0, 1);
+	assert_text(all,
+		    "SELECT group_concat(x, '; ') FROM (SELECT p.pid || ' ' || (l.id & 1099511627775) || ' ' || s.name"
+		    " || ' ' || t.number AS x FROM launched_in i JOIN launch_row l USING (id) JOIN process p"
+		    " ON p.id = l.id >> 40 JOIN scope s ON s.process = p.id AND s.local = i.scope"
+		    " JOIN step t ON t.process = p.id ORDER BY p.pid)",
+		    "1 2 forward 3; 2 1 backward 4");
+	kc_store_close(a);
+	kc_store_close(b);
+	kc_store_close(all);
+}
+
 static void what_both_have_is_there_once(void **state)
 {
 	struct kc_store *a = open_named("a"), *b = open_named("b"), *all = open_named("all");
@@ -333,6 +361,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(ids_are_made_anew, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(launches_keep_their_operators, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(launches_keep_their_scopes_and_steps, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(what_both_have_is_there_once, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(a_second_time_adds_nothing_but_what_has_grown, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(runs_of_one_job_at_one_time_join, set_up, tear_down),

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 
 #define LAUNCHES 200
+#define TO_VERSION_20 "DROP TABLE step; DROP TABLE scope; DROP TABLE launched_in;"
 #define TO_VERSION_17                                                                                                  \
+	TO_VERSION_20                                                                                                  \
 	"DROP TABLE operator; DROP TABLE launched_by; DROP TABLE gpu_state; ALTER TABLE past DROP COLUMN prior;"
 #define TO_VERSION_16                                                                                                  \
 	TO_VERSION_17                                                                                                  \
@@ -61,9 +63,9 @@ static void check_current_version(void)
 
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "20");
+	assert_string_equal(answer("PRAGMA user_version"), "21");
 	assert_string_equal(answer("SELECT group_concat(version) FROM (SELECT version FROM schema ORDER BY version)"),
-			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20");
+			    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21");
 	assert_string_equal(answer("SELECT count(*) || ' ' || sum(measured_end_ns - measured_start_ns) FROM launch"
 				   " WHERE known_events IS NULL AND measured_event IS NULL AND decided_event IS NULL"),
 			    "200 20000");
@@ -105,7 +107,7 @@ static void a_database_of_version_9_keeps_its_events(void **state)
 	       "PRAGMA user_version = 9; PRAGMA journal_mode = DELETE");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "20");
+	assert_string_equal(answer("PRAGMA user_version"), "21");
 	assert_string_equal(answer("SELECT group_concat(number || ' ' || kind || ' ' || coalesce(kernel, '-') || ' ' ||"
 				   " coalesce(device, '-'), ', ') FROM engine_event WHERE process = 1"),
 			    "1 past - -, 9 formula 1 -");
@@ -128,7 +130,7 @@ static void a_past_of_version_15_is_gone(void **state)
 			     "DELETE FROM schema WHERE version > 15; PRAGMA user_version = 15");
 	assert_int_equal(kc_store_open(path, KC_STORE_WRITE, &s, NULL, 0), 0);
 	kc_store_close(s);
-	assert_string_equal(answer("PRAGMA user_version"), "20");
+	assert_string_equal(answer("PRAGMA user_version"), "21");
 	assert_string_equal(
 	    answer("SELECT group_concat(process || ' ' || coalesce(source, '-') || ' ' || checksum, ', ')"
 		   " FROM past"),
@@ -177,6 +179,35 @@ static void a_prior_of_version_17_is_told_by_its_message(void **state)
 	    answer("SELECT group_concat(process || ' ' || coalesce(source, '-') || ' ' || format('%llx', prior), ', ')"
 		   " FROM past"),
 	    "1 4 ff, 2 - f123456789abcdef");
+}
+
+/* What earlier versions imported has no steps and scopes, and what is imported from then on has. */
+static void a_database_of_version_20_takes_steps_and_scopes(void **state)
+{
+	struct kc_step_entry step = {.start_ns = 1000, .end_ns = 3000, .number = 7};
+	struct {
+		struct kc_scope_entry entry;
+		char name[8];
+	} scope = {.entry = {.id = 3, .parent = 2, .kind = KC_SCOPE_OPERATOR}, .name = "aten::a"};
+	struct kc_launched_in_entry in = {.launch = 70, .id = 3};
+	uint64_t index = 0;
+	struct kc_store *s = begin(&index);
+
+	(void)state;
+	end(s);
+	change(TO_VERSION_20
+	       "DELETE FROM schema WHERE version > 20; PRAGMA user_version = 20; PRAGMA journal_mode = DELETE");
+	index = 0;
+	s = begin(&index);
+	put_entry(s, &index, KC_KIND_STEP, &step, sizeof(step));
+	put_entry(s, &index, KC_KIND_SCOPE, &scope, sizeof(scope));
+	put_entry(s, &index, KC_KIND_LAUNCHED_IN, &in, sizeof(in));
+	end(s);
+	assert_string_equal(
+	    answer("SELECT t.number || ' ' || (t.end_ns - t.start_ns) || ' ' || s.kind || ' ' || s.parent ||"
+		   " ' ' || s.name || ' ' || (i.id & 1099511627775) FROM step t JOIN scope s JOIN launched_in i"
+		   " ON i.scope = s.local AND i.id >> 40 = s.process AND s.process = t.process"),
+	    "7 2000 operator 2 aten::a 70");
 }
 
 /* 'not seen' was said of kernels whose code was seen and had not been read; without a hash it was not seen indeed. */
@@ -250,7 +281,7 @@ static void killed_at_any_moment_it_is_of_one_version(void **state)
 		open_and_be_killed((useconds_t)(i * LATEST_US / KILLS));
 		change("BEGIN IMMEDIATE; COMMIT"); /* what was left half done is undone */
 		if (i == 0 || strcmp(version_and_shape(), "8 0 0") != 0)
-			assert_string_equal(version_and_shape(), "20 1 1");
+			assert_string_equal(version_and_shape(), "21 1 1");
 		check_current_version();
 	}
 }
@@ -264,6 +295,7 @@ int main(void)
 	    TEST(a_past_of_version_15_is_gone),
 	    TEST(ranks_of_version_16_are_known_by_their_names),
 	    TEST(a_prior_of_version_17_is_told_by_its_message),
+	    TEST(a_database_of_version_20_takes_steps_and_scopes),
 	    TEST(code_of_version_10_that_was_not_read_waits),
 	    TEST(killed_at_any_moment_it_is_of_one_version),
 	};

@@ -101,7 +101,8 @@ static int count_rows(struct planner *p, struct kc_prunable *run)
 		    " + (SELECT count(*) FROM transfer WHERE id " RANGE ")"
 		    " + (SELECT count(*) FROM stream_call WHERE id " RANGE ")"
 		    " + (SELECT count(*) FROM gpu_state WHERE id " RANGE ")"
-		    " + (SELECT count(*) FROM launched_by WHERE id " RANGE ") FROM process p WHERE p.run = ?1",
+		    " + (SELECT count(*) FROM launched_by WHERE id " RANGE ")"
+		    " + (SELECT count(*) FROM launched_in WHERE id " RANGE ") FROM process p WHERE p.run = ?1",
 		    run->run, add_rows, run);
 }
 
@@ -165,7 +166,7 @@ static int share_out(struct planner *p, uint64_t *used)
 	static const char all_rows[] = "SELECT (SELECT count(*) FROM launch_row) + (SELECT count(*) FROM lambda_row)"
 				       " + (SELECT count(*) FROM transfer) + (SELECT count(*) FROM stream_call)"
 				       " + (SELECT count(*) FROM gpu_state)"
-				       " + (SELECT count(*) FROM launched_by)";
+				       " + (SELECT count(*) FROM launched_by) + (SELECT count(*) FROM launched_in)";
 	uint64_t all = 0, rows = 0;
 	int rc = each(p->store, all_rows, 0, add_number, &all);
 

@@ -73,6 +73,7 @@ static double content(void)
 	    "lambda_row)"
 	    " + (SELECT count(*) FROM stream_call) + (SELECT count(*) FROM work) + (SELECT count(*) FROM past)"
 	    " + (SELECT count(*) FROM gpu_state) + (SELECT count(*) FROM operator) + (SELECT count(*) FROM launched_by)"
+	    " + (SELECT count(*) FROM step) + (SELECT count(*) FROM scope) + (SELECT count(*) FROM launched_in)"
 	    " + (SELECT total(launches + measured + matched) FROM rollup)"
 	    " + (SELECT total(count) FROM ledger WHERE item IN ('launches', 'predicted', 'matched', 'transfers'))";
 	struct kc_store *store;

@@ -32,7 +32,8 @@ struct candidate {
 
 /* A call of an operator that has begun and, at the launch looked at, not ended. */
 struct open_call {
-	int64_t end_ns, id;
+	int64_t end_ns, id; /* id 0: it is not known what it does, or it is a range */
+	uint32_t name;      /* in a scope */
 	enum kc_kernel_class of;
 	uint32_t parts; /* 0: its operations, or how they are divided, are not known */
 	uint64_t candidates;
@@ -46,8 +47,9 @@ struct moment {
 
 struct kc_operator_links {
 	sqlite3 *db;
-	sqlite3_stmt *add_operator, *add_span, *add_link, *set_parts, *name_of;
+	sqlite3_stmt *add_operator, *add_span, *add_link, *add_scope, *set_parts, *name_of;
 	sqlite3_stmt *spans, *launches; /* of kc_operator_links_make() */
+	struct kc_scopes *scopes;
 	struct kc_intern operators;
 	uint32_t stored;
 	uint64_t added;
@@ -56,25 +58,27 @@ struct kc_operator_links {
 	size_t named_room;
 	struct open_call *open; /* the innermost last */
 	size_t open_count;
+	int64_t ends_ns;       /* the first of these does, or later */
 	struct moment begins;  /* the next span; process -1: there are no more */
 	int64_t lost_until_ns; /* until then, more operators were open than are kept */
 };
 
 static const char schema[] =
     "CREATE TABLE operator(id INTEGER PRIMARY KEY, name, inputs, type, flop, bytes, nominal, class, parts);"
-    "CREATE TABLE span(process, thread, start_ns, end_ns, operator);"
-    "CREATE TABLE linked(id INTEGER PRIMARY KEY, operator, parts);";
+    "CREATE TABLE span(process, thread, start_ns, end_ns, operator, name);"
+    "CREATE TABLE linked(id INTEGER PRIMARY KEY, operator, parts);"
+    "CREATE TABLE enclosed(id INTEGER PRIMARY KEY, scope);";
 
-static const char sql_spans[] = "SELECT s.process, s.thread, s.start_ns, s.end_ns, o.id, o.class,"
-				" CASE WHEN o.flop NOT NULL THEN o.parts ELSE 0 END FROM span s"
-				" JOIN operator o ON o.id = s.operator ORDER BY 1, 2, 3, 4 DESC, s.rowid";
+static const char sql_spans[] = "SELECT s.process, s.thread, s.start_ns, s.end_ns, s.operator, o.class,"
+				" CASE WHEN o.flop NOT NULL THEN o.parts ELSE 0 END, s.name FROM span s"
+				" LEFT JOIN operator o ON o.id = s.operator ORDER BY 1, 2, 3, 4 DESC, s.rowid";
 
 /* Kernels whose launch call is beyond doubt. A graph's are launched by one call for all of them. */
 static const char sql_launches[] =
-    "SELECT min(c.process), min(c.thread), min(c.launch_ns), r.rowid, r.name FROM row r"
+    "SELECT min(c.process), min(c.thread), min(c.launch_ns), r.rowid, r.name, r.graph_node FROM row r"
     " CROSS JOIN (SELECT process, caller FROM caller UNION SELECT process, process FROM row) k ON k.process = r.process"
     " CROSS JOIN call c ON c.process = k.caller AND c.correlation = r.correlation"
-    " WHERE r.what = 0 AND r.graph_node IS NULL AND c.thread NOT NULL GROUP BY r.rowid HAVING count(*) = 1"
+    " WHERE r.what = 0 AND c.thread NOT NULL GROUP BY r.rowid HAVING count(*) = 1"
     " ORDER BY 1, 2, 3, r.rowid";
 
 static int prepare(struct kc_operator_links *l, const char *sql, sqlite3_stmt **stmt)
@@ -91,13 +95,18 @@ int kc_operator_links_new(sqlite3 *db, struct kc_operator_links **out)
 	if (!l)
 		return -ENOMEM;
 	l->db = db;
+	l->scopes = kc_scopes_new();
+	if (!l->scopes)
+		return -ENOMEM;
 	rc = kc_stage_errno(sqlite3_exec(db, schema, NULL, NULL, NULL));
 	if (rc == 0)
 		rc = prepare(l, "INSERT INTO operator VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", &l->add_operator);
 	if (rc == 0)
-		rc = prepare(l, "INSERT INTO span VALUES(?, ?, ?, ?, ?)", &l->add_span);
+		rc = prepare(l, "INSERT INTO span VALUES(?, ?, ?, ?, ?, ?)", &l->add_span);
 	if (rc == 0)
 		rc = prepare(l, "INSERT INTO linked VALUES(?, ?, NULL)", &l->add_link);
+	if (rc == 0)
+		rc = prepare(l, "INSERT INTO enclosed VALUES(?, ?)", &l->add_scope);
 	if (rc == 0)
 		rc = prepare(l, "UPDATE linked SET parts = ?2 WHERE id = ?1", &l->set_parts);
 	if (rc == 0)
@@ -112,10 +121,12 @@ void kc_operator_links_free(struct kc_operator_links *l)
 	sqlite3_finalize(l->add_operator);
 	sqlite3_finalize(l->add_span);
 	sqlite3_finalize(l->add_link);
+	sqlite3_finalize(l->add_scope);
 	sqlite3_finalize(l->set_parts);
 	sqlite3_finalize(l->name_of);
 	sqlite3_finalize(l->spans);
 	sqlite3_finalize(l->launches);
+	kc_scopes_free(l->scopes);
 	kc_intern_free(&l->operators);
 	kc_ids_free(&l->names);
 	free(l->named);
@@ -182,20 +193,20 @@ static int number_operator(struct kc_operator_links *l, const char *name, const 
 	return store_operator(l, *id, name, text, work);
 }
 
-int kc_operator_links_add(struct kc_operator_links *l, int64_t process, int64_t thread, int64_t start_ns,
-			  int64_t end_ns, const char *name, const struct kc_operator_inputs *inputs)
+int kc_operator_links_add(struct kc_operator_links *l, const struct kc_operator_call *call,
+			  const struct kc_operator_inputs *inputs)
 {
-	const int64_t numbers[] = {process, thread, start_ns, end_ns};
+	const int64_t numbers[] = {call->process, call->thread, call->start_ns, call->end_ns};
 	struct kc_operator_work work;
-	uint32_t id;
-	int rc;
+	uint32_t id = 0, name = kc_scopes_name(l->scopes, call->kind, call->name);
+	int rc = name ? 0 : -ENOMEM;
 
-	if (!kc_operator_work(name, inputs, &work))
-		return 0;
-	rc = number_operator(l, name, inputs, &work, &id);
+	if (rc == 0 && call->kind == KC_SCOPE_OPERATOR && kc_operator_work(call->name, inputs, &work))
+		rc = number_operator(l, call->name, inputs, &work, &id);
 	for (int i = 0; i < 4; i++)
 		sqlite3_bind_int64(l->add_span, i + 1, numbers[i]);
 	sqlite3_bind_int64(l->add_span, 5, id);
+	sqlite3_bind_int64(l->add_span, 6, name);
 	l->added++;
 	return rc ? rc : run(l->add_span);
 }
@@ -286,10 +297,9 @@ static int one_for_each_gradient(const struct open_call *call)
 	return (a->is_input_gradient && b->is_filter_gradient) || (a->is_filter_gradient && b->is_input_gradient);
 }
 
-/* All launches of the innermost call are there. */
-static int close_innermost(struct kc_operator_links *l)
+/* All launches of the call are there. */
+static int close_call(struct kc_operator_links *l, const struct open_call *call)
 {
-	const struct open_call *call = &l->open[--l->open_count];
 	int rc = 0;
 
 	if (!call->parts || call->candidates != call->parts || (call->parts == 2 && !one_for_each_gradient(call)))
@@ -301,10 +311,25 @@ static int close_innermost(struct kc_operator_links *l)
 
 static int close_until(struct kc_operator_links *l, int64_t ns)
 {
+	size_t kept = 0;
 	int rc = 0;
 
-	while (rc == 0 && l->open_count && l->open[l->open_count - 1].end_ns <= ns)
-		rc = close_innermost(l);
+	if (ns < l->ends_ns)
+		return 0;
+	l->ends_ns = INT64_MAX;
+	for (size_t i = 0; i < l->open_count; i++) {
+		struct open_call *call = &l->open[i];
+
+		if (call->end_ns <= ns) {
+			rc = rc ? rc : close_call(l, call);
+			continue;
+		}
+		l->ends_ns = call->end_ns < l->ends_ns ? call->end_ns : l->ends_ns;
+		if (kept != i)
+			l->open[kept] = *call;
+		kept++;
+	}
+	l->open_count = kept;
 	return rc;
 }
 
@@ -329,12 +354,14 @@ static int open_next(struct kc_operator_links *l)
 	if (l->open_count < OPEN_MOST)
 		l->open[l->open_count++] = (struct open_call){
 		    .end_ns = end_ns,
+		    .name = (uint32_t)sqlite3_column_int64(l->spans, 7),
 		    .id = sqlite3_column_int64(l->spans, 4),
 		    .of = (enum kc_kernel_class)sqlite3_column_int(l->spans, 5),
 		    .parts = (uint32_t)sqlite3_column_int(l->spans, 6),
 		};
 	else if (end_ns > l->lost_until_ns)
 		l->lost_until_ns = end_ns;
+	l->ends_ns = end_ns < l->ends_ns ? end_ns : l->ends_ns;
 	return step_spans(l);
 }
 
@@ -366,9 +393,17 @@ static int go_to(struct kc_operator_links *l, const struct moment *from, const s
 	return rc ? rc : close_until(l, to->ns);
 }
 
-static int link_launch(struct kc_operator_links *l, int64_t row, int64_t name)
+static struct open_call *innermost_known(const struct kc_operator_links *l)
 {
-	struct open_call *call = l->open_count ? &l->open[l->open_count - 1] : NULL;
+	for (size_t i = l->open_count; i-- > 0;)
+		if (l->open[i].id)
+			return &l->open[i];
+	return NULL;
+}
+
+static int link_operator(struct kc_operator_links *l, int64_t row, int64_t name)
+{
+	struct open_call *call = innermost_known(l);
 	struct candidate one = {.row = row};
 	int rc = call ? name_at(l, name, &one.named) : 0;
 
@@ -382,6 +417,31 @@ static int link_launch(struct kc_operator_links *l, int64_t row, int64_t name)
 	return run(l->add_link);
 }
 
+static int link_scope(struct kc_operator_links *l, int64_t row)
+{
+	uint32_t scope = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < l->open_count && i < KC_SCOPE_DEPTH_MOST; i++)
+		rc = kc_scopes_enter(l->scopes, scope, l->open[i].name, &scope);
+	if (rc || !scope)
+		return rc;
+	sqlite3_bind_int64(l->add_scope, 1, row);
+	sqlite3_bind_int64(l->add_scope, 2, scope);
+	return run(l->add_scope);
+}
+
+/* What a graph's call is in, its kernels are in; which of them does an operator's work is not known. */
+static int link_launch(struct kc_operator_links *l, sqlite3_stmt *launch)
+{
+	int64_t row = sqlite3_column_int64(launch, 3);
+	int rc = link_scope(l, row);
+
+	if (rc || sqlite3_column_type(launch, 5) != SQLITE_NULL)
+		return rc;
+	return link_operator(l, row, sqlite3_column_int64(launch, 4));
+}
+
 static int link_all(struct kc_operator_links *l)
 {
 	struct moment at = {.process = -1}, to;
@@ -393,7 +453,7 @@ static int link_all(struct kc_operator_links *l)
 		rc = go_to(l, &at, &to);
 		at = to;
 		if (rc == 0 && to.ns >= l->lost_until_ns)
-			rc = link_launch(l, sqlite3_column_int64(l->launches, 3), sqlite3_column_int64(l->launches, 4));
+			rc = link_launch(l, l->launches);
 	}
 	if (rc == 0)
 		rc = kc_stage_errno(step);
@@ -409,8 +469,14 @@ int kc_operator_links_make(struct kc_operator_links *l)
 	l->open = calloc(OPEN_MOST, sizeof(*l->open));
 	if (!l->open)
 		return -ENOMEM;
+	l->ends_ns = INT64_MAX;
 	rc = prepare(l, sql_spans, &l->spans);
 	if (rc == 0)
 		rc = prepare(l, sql_launches, &l->launches);
 	return rc ? rc : link_all(l);
+}
+
+const struct kc_scopes *kc_operator_links_scopes(const struct kc_operator_links *l)
+{
+	return l->scopes;
 }

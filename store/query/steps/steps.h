@@ -1,0 +1,37 @@
+/*
+ * The steps of processes (table `step`), and which of them a launch belongs to:
+ * the one that began last before the launch call, whatever thread made it, if it
+ * had not ended by then.
+ */
+#ifndef KC_STEPS_H
+#define KC_STEPS_H
+
+#include "store/database/store.h"
+#include "store/query/rows.h"
+
+#include <stdint.h>
+
+struct kc_step {
+	int64_t process, number;
+	int64_t start_ns,
+	    end_ns; /* since the start of the process; of one that is damaged, the end is before the start */
+};
+
+/* By process and start. Starts as zeros. */
+struct kc_steps {
+	struct kc__list all; /* struct kc_step */
+};
+
+/* selection: NULL: of all runs. 0 or -errno. */
+int kc_steps_load(struct kc_store *s, const struct kc_selection *selection, struct kc_steps *out);
+void kc_steps_free(struct kc_steps *steps);
+
+static inline const struct kc_step *kc_step_at(const struct kc_steps *steps, size_t i)
+{
+	return (const struct kc_step *)steps->all.at + i;
+}
+
+/* The step of a launch call; NULL: it belongs to none. */
+const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns);
+
+#endif

@@ -1,0 +1,100 @@
+#include "step_fields.h"
+#include "tools/command.h"
+#include "tools/output/fields.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT 2u
+
+#define FIELD(...) KC_FIELD_OF(struct kc_step_use, __VA_ARGS__)
+static const struct kc_field step_fields[] = {
+    FIELD("name", "step", TITLE, name),
+    FIELD("number", NULL, ID, number),
+    FIELD("process", NULL, ID, process),
+    FIELD("at_ns", NULL, NS, at_ns),
+    FIELD("launches", "launches", COUNT64, launches),
+    FIELD("measured", NULL, COUNT64, measured),
+    FIELD("copies", NULL, COUNT64, copies),
+    FIELD("time_ns", "time", NS, time_ns, .about = "from its start to its end, on the host"),
+    FIELD("measured_ns", "kernels", NS, measured_ns, .about = "sum over the kernels launched in it"),
+    FIELD("busy_ns", "busy", NS, busy_ns, .about = "of GPUs: a kernel or copy launched in it ran"),
+    FIELD("communication_exposed_ns", "exposed", NS, exposed_ns,
+	  .about = "likewise: a kernel communicated, and none computed"),
+};
+#undef FIELD
+static const struct kc_fields fields = KC_FIELDS(step_fields, struct kc_step_use);
+
+static double value_of(const struct kc_step_use *use, enum kc_sort by)
+{
+	return by == KC_SORT_COUNT ? (double)use->launches : use->measured_ns;
+}
+
+struct ranked {
+	double value;
+	size_t place;
+};
+
+static int more_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return x->place < y->place ? -1 : 1;
+}
+
+/* A copy of the rows; NULL: no memory. */
+static struct kc_step_use *in_order(const struct kc_steps_report *steps, enum kc_sort by)
+{
+	struct kc_step_use *rows = calloc(steps->count + 1, sizeof(*rows));
+	struct ranked *ranked = calloc(steps->count + 1, sizeof(*ranked));
+
+	for (size_t i = 0; rows && ranked && i < steps->count; i++)
+		ranked[i] = (struct ranked){by ? value_of(&steps->at[i], by) : 0, i};
+	if (rows && ranked)
+		qsort(ranked, steps->count, sizeof(*ranked), more_first);
+	for (size_t i = 0; rows && ranked && i < steps->count; i++)
+		rows[i] = steps->at[ranked[i].place];
+	if (!ranked) {
+		free(rows);
+		rows = NULL;
+	}
+	free(ranked);
+	return rows;
+}
+
+int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
+{
+	const struct kc_steps_report *steps = view->steps;
+	size_t n = steps->count < most ? steps->count : most;
+	struct kc_step_use *rows;
+	int rc = 0;
+
+	if (steps->too_many) {
+		kc_error("--by step needs the times of all launches: add --exact, which reads all of them");
+		return KC_EXIT_FAILED;
+	}
+	if (!steps->has_steps) {
+		kc_error("%s: no steps are known; an imported trace has them where torch.profiler was told of each "
+			 "(schedule, step())",
+			 view->database);
+		return KC_EXIT_FAILED;
+	}
+	rows = in_order(steps, view->sorting.by);
+	if (!rows)
+		return -ENOMEM;
+	if (csv)
+		kc_fields_csv(&fields, rows, n, view->data->simulated, stdout);
+	else
+		rc = kc_fields_table(&fields, 0, rows, n, INDENT);
+	free(rows);
+	return rc;
+}
+
+json_t *kc_json_steps(const struct kc_steps_report *steps)
+{
+	return steps->too_many ? json_null() : kc_fields_json_list(&fields, steps->at, steps->count);
+}

@@ -1,0 +1,12 @@
+/* Steps as rows, and the list of what is told of them, in text, JSON, CSV. */
+#ifndef KC_STEP_FIELDS_H
+#define KC_STEP_FIELDS_H
+
+#include "report_forms.h"
+
+/* Of --by step. 0; -ENOMEM; KC_EXIT_FAILED after a message. */
+int kc_steps_by(const struct kc_report_view *view, size_t most, int csv);
+/* null: too many launches to be read. */
+json_t *kc_json_steps(const struct kc_steps_report *steps);
+
+#endif
