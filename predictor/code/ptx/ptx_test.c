@@ -304,6 +304,39 @@ static void unknown_opcodes_are_kept(void **state)
 	kc_ptx_free(&module);
 }
 
+/* By the PTX ISA, "Fundamental Types", "Alternate Floating-Point Data Formats" and "Packed Data Types". */
+static void types_and_their_sizes(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t bytes;
+		int is_float, is_signed;
+	} types[] = {
+	    {"b8", 1, 0, 0},    {"u8", 1, 0, 0},  {"s8", 1, 0, 1},   {"b16", 2, 0, 0},   {"u16", 2, 0, 0},
+	    {"s16", 2, 0, 1},   {"f16", 2, 1, 0}, {"bf16", 2, 1, 0}, {"b32", 4, 0, 0},   {"u32", 4, 0, 0},
+	    {"s32", 4, 0, 1},   {"f32", 4, 1, 0}, {"tf32", 4, 1, 0}, {"f16x2", 4, 1, 0}, {"bf16x2", 4, 1, 0},
+	    {"b64", 8, 0, 0},   {"u64", 8, 0, 0}, {"s64", 8, 0, 1},  {"f64", 8, 1, 0},   {"f32x2", 8, 1, 0},
+	    {"b128", 16, 0, 0},
+	};
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(types) / sizeof(*types); n++) {
+		struct kc_ptx_module module;
+		const struct kc_ptx_instruction *i;
+		char text[64];
+
+		snprintf(text, sizeof(text), "ld.global.%s %%r1, [%%rd1];", types[n].name);
+		i = body(&module, text);
+		assert_int_equal(kc_ptx_type_bytes(i[0].type), types[n].bytes);
+		assert_int_equal(kc_ptx_type_is_float(i[0].type), types[n].is_float);
+		assert_int_equal(kc_ptx_type_is_signed(i[0].type), types[n].is_signed);
+		kc_ptx_free(&module);
+	}
+	assert_int_equal(kc_ptx_type_bytes(KC_PTX_PRED), 1);
+	assert_int_equal(kc_ptx_type_bytes(KC_PTX_OTHER_TYPE), 0);
+	assert_int_equal(kc_ptx_type_bytes(KC_PTX_OTHER_TYPE + 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(names_are_found_without_parsing),
 	    cmocka_unit_test(unknown_opcodes_are_kept),
+	    cmocka_unit_test(types_and_their_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
