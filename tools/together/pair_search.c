@@ -1,4 +1,5 @@
 #include "pair_search.h"
+#include "launch_groups.h"
 #include "pair_meetings.h"
 
 #include "tools/command.h"
@@ -8,33 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A measured launch that matches the filter. */
-struct timed {
-	uint32_t kernel, shape, arguments, place;
-	int64_t ns;
-	int is_alone;
-};
-
-/* Launches of one shape and arguments, by their place in the sorted list. */
-struct group {
-	uint32_t kernel;
-	size_t first, count, alone;
-	double time_ns;
-};
-
-struct groups {
-	struct timed *timed;
-	size_t timed_count;
-	struct group *at;
-	size_t count;
-	double *solo_ns; /* by place in the run; 0: nothing like it ran alone */
-};
-
-static const struct kc_measured_launch *launch_at(const struct kc_pair_search *s, size_t place)
-{
-	return (const struct kc_measured_launch *)s->side.runs[0].launches.at + place;
-}
 
 static const struct kc_measured_moment *moment_at(const struct kc_pair_search *s, size_t place)
 {
@@ -46,99 +20,15 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Those that ran alone first, the shortest of these first. */
-static int by_group(const void *a, const void *b)
-{
-	const struct timed *x = a, *y = b;
-	int order = compare(x->kernel, y->kernel);
-
-	if (!order)
-		order = compare(x->shape, y->shape);
-	if (!order)
-		order = compare(x->arguments, y->arguments);
-	if (!order)
-		order = y->is_alone - x->is_alone;
-	if (!order)
-		order = (x->ns > y->ns) - (x->ns < y->ns);
-	return order ? order : compare(x->place, y->place);
-}
-
-static int is_alike(const struct timed *a, const struct timed *b)
-{
-	return a->kernel == b->kernel && a->shape == b->shape && a->arguments == b->arguments;
-}
-
-static void list_timed(const struct kc_pair_search *s, struct groups *g)
-{
-	for (size_t i = 0; i < s->side.runs[0].launches.count; i++) {
-		const struct kc_measured_launch *launch = launch_at(s, i);
-
-		if (launch->ns <= 0 || !moment_at(s, i)->matches)
-			continue;
-		g->timed[g->timed_count++] = (struct timed){
-		    .kernel = kc_measured_shape(&s->names, launch->shape)->kernel,
-		    .shape = launch->shape,
-		    .arguments = launch->arguments,
-		    .place = (uint32_t)i,
-		    .ns = launch->ns,
-		    .is_alone = launch->overlap == KC_OVERLAP_NONE,
-		};
-	}
-	qsort(g->timed, g->timed_count, sizeof(*g->timed), by_group);
-}
-
-static void close_group(struct groups *g, struct group *group)
-{
-	double solo_ns = group->alone ? (double)g->timed[group->first + group->alone / 2].ns : 0;
-
-	for (size_t i = 0; i < group->count; i++) {
-		group->time_ns += (double)g->timed[group->first + i].ns;
-		g->solo_ns[g->timed[group->first + i].place] = solo_ns;
-	}
-}
-
-static void list_groups(struct groups *g)
-{
-	for (size_t i = 0; i < g->timed_count; i++) {
-		if (!i || !is_alike(&g->timed[i - 1], &g->timed[i]))
-			g->at[g->count++] = (struct group){.kernel = g->timed[i].kernel, .first = i};
-		g->at[g->count - 1].count++;
-		g->at[g->count - 1].alone += g->timed[i].is_alone != 0;
-	}
-	for (size_t i = 0; i < g->count; i++)
-		close_group(g, &g->at[i]);
-}
-
-static void groups_free(struct groups *g)
-{
-	free(g->timed);
-	free(g->at);
-	free(g->solo_ns);
-}
-
-static int find_groups(const struct kc_pair_search *s, struct groups *g)
-{
-	size_t most = s->side.runs[0].launches.count + 1;
-
-	*g = (struct groups){.timed = calloc(most, sizeof(*g->timed)),
-			     .at = calloc(most, sizeof(*g->at)),
-			     .solo_ns = calloc(most, sizeof(*g->solo_ns))};
-	if (!g->timed || !g->at || !g->solo_ns)
-		return -ENOMEM;
-	list_timed(s, g);
-	list_groups(g);
-	return 0;
-}
-
 /* --- kernels by time */
 
 /* As the group of its launches that took most time: the groups of a kernel follow each other. */
-static struct kc_pair_kernel kernel_of(const struct kc_pair_search *s, const struct groups *g, size_t first,
+static struct kc_pair_kernel kernel_of(const struct kc_pair_search *s, const struct kc_launch_groups *g, size_t first,
 				       size_t count)
 {
-	const struct group *most = &g->at[first];
+	const struct kc_launch_group *most = &g->at[first];
 	struct kc_pair_kernel kernel = {.kernel = most->kernel};
-	const struct timed *middle;
+	const struct kc_timed *middle;
 
 	for (size_t i = first; i < first + count; i++) {
 		kernel.launches += g->at[i].count;
@@ -146,7 +36,7 @@ static struct kc_pair_kernel kernel_of(const struct kc_pair_search *s, const str
 		if (g->at[i].time_ns > most->time_ns)
 			most = &g->at[i];
 	}
-	middle = &g->timed[most->first + (most->alone ? most->alone : most->count) / 2];
+	middle = kc_launch_group_middle(g, most);
 	kernel.alone = most->alone;
 	kernel.solo_ns = (double)middle->ns;
 	kernel.launch = moment_at(s, middle->place)->id;
@@ -162,7 +52,7 @@ static int by_time(const void *a, const void *b)
 	return compare(x->kernel, y->kernel);
 }
 
-static int choose_kernels(struct kc_pair_search *s, const struct groups *g, unsigned most)
+static int choose_kernels(struct kc_pair_search *s, const struct kc_launch_groups *g, unsigned most)
 {
 	struct kc_pair_kernel *all = calloc(g->count + 1, sizeof(*all));
 	size_t n = 0, first = 0;
@@ -217,7 +107,7 @@ unsigned kc_pair_kernel_at(const struct kc_pair_search *s, uint32_t kernel)
 }
 
 /* By GPU, which kernels it ran. 0 or -ENOMEM. */
-static int find_beside(struct kc_pair_search *s, const struct groups *g)
+static int find_beside(struct kc_pair_search *s, const struct kc_launch_groups *g)
 {
 	uint32_t last = 0, *ran;
 
@@ -332,12 +222,12 @@ static void find_pairs(struct kc_pair_search *s)
 
 static int find(struct kc_pair_search *s, const struct kc_pair_asked *asked)
 {
-	struct groups groups;
+	struct kc_launch_groups groups = {0};
 	int rc = kc_measured_names_tell_apart(&s->names);
 
 	if (rc < 0)
 		return rc;
-	rc = find_groups(s, &groups);
+	rc = kc_launch_groups_of(&s->side, &s->names, &groups);
 	if (rc == 0)
 		rc = choose_kernels(s, &groups, asked->most);
 	for (unsigned i = 0; rc == 0 && i < s->count; i++)
@@ -348,7 +238,7 @@ static int find(struct kc_pair_search *s, const struct kc_pair_asked *asked)
 		find_pairs(s);
 		rc = kc_pair_meetings(s, groups.solo_ns);
 	}
-	groups_free(&groups);
+	kc_launch_groups_free(&groups);
 	return rc;
 }
 

@@ -1,0 +1,95 @@
+#include "launch_groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Those that ran alone first, the shortest of these first. */
+static int by_group(const void *a, const void *b)
+{
+	const struct kc_timed *x = a, *y = b;
+	int order = compare(x->kernel, y->kernel);
+
+	if (!order)
+		order = compare(x->shape, y->shape);
+	if (!order)
+		order = compare(x->arguments, y->arguments);
+	if (!order)
+		order = y->is_alone - x->is_alone;
+	if (!order)
+		order = (x->ns > y->ns) - (x->ns < y->ns);
+	return order ? order : compare(x->place, y->place);
+}
+
+static int is_alike(const struct kc_timed *a, const struct kc_timed *b)
+{
+	return a->kernel == b->kernel && a->shape == b->shape && a->arguments == b->arguments;
+}
+
+static void list_timed(const struct kc_side *side, const struct kc_measured_names *names, struct kc_launch_groups *g)
+{
+	const struct kc_measured_run *run = &side->runs[0];
+
+	for (size_t i = 0; i < run->launches.count; i++) {
+		const struct kc_measured_launch *launch = (const struct kc_measured_launch *)run->launches.at + i;
+
+		if (launch->ns <= 0 || !((const struct kc_measured_moment *)run->moments.at)[i].matches)
+			continue;
+		g->timed[g->timed_count++] = (struct kc_timed){
+		    .kernel = kc_measured_shape(names, launch->shape)->kernel,
+		    .shape = launch->shape,
+		    .arguments = launch->arguments,
+		    .place = (uint32_t)i,
+		    .ns = launch->ns,
+		    .is_alone = launch->overlap == KC_OVERLAP_NONE,
+		};
+	}
+	qsort(g->timed, g->timed_count, sizeof(*g->timed), by_group);
+}
+
+static void close_group(struct kc_launch_groups *g, struct kc_launch_group *group)
+{
+	double solo_ns = group->alone ? (double)g->timed[group->first + group->alone / 2].ns : 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		group->time_ns += (double)g->timed[group->first + i].ns;
+		g->solo_ns[g->timed[group->first + i].place] = solo_ns;
+	}
+}
+
+static void list_groups(struct kc_launch_groups *g)
+{
+	for (size_t i = 0; i < g->timed_count; i++) {
+		if (!i || !is_alike(&g->timed[i - 1], &g->timed[i]))
+			g->at[g->count++] = (struct kc_launch_group){.kernel = g->timed[i].kernel, .first = i};
+		g->at[g->count - 1].count++;
+		g->at[g->count - 1].alone += g->timed[i].is_alone != 0;
+	}
+	for (size_t i = 0; i < g->count; i++)
+		close_group(g, &g->at[i]);
+}
+
+void kc_launch_groups_free(struct kc_launch_groups *g)
+{
+	free(g->timed);
+	free(g->at);
+	free(g->solo_ns);
+}
+
+int kc_launch_groups_of(const struct kc_side *side, const struct kc_measured_names *names, struct kc_launch_groups *g)
+{
+	size_t most = side->runs[0].launches.count + 1;
+
+	*g = (struct kc_launch_groups){.timed = calloc(most, sizeof(*g->timed)),
+				       .at = calloc(most, sizeof(*g->at)),
+				       .solo_ns = calloc(most, sizeof(*g->solo_ns))};
+	if (!g->timed || !g->at || !g->solo_ns)
+		return -ENOMEM;
+	list_timed(side, names, g);
+	list_groups(g);
+	return 0;
+}
