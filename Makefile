@@ -88,7 +88,7 @@ FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_
 INSIDE    := $(addprefix predictor/,engine engine_entries graph learned code concurrency device experience math prior solo papers/bsp papers/leftover papers/roofline) \
   $(addprefix store/,common database journal past)
 AFTER     := store/database/upkeep/% store/journal/journal_file.c predictor/code/text/% predictor/code/machine/cubin.c \
-  predictor/math/dense_fit.c predictor/concurrency/together.c predictor/solo/resources/shares.c
+  predictor/math/dense_fit.c predictor/concurrency/together.c predictor/solo/resources/shares.c predictor/solo/elsewhere/%
 inside     = $(filter-out $(AFTER),$(filter $(foreach part,$(INSIDE),$(part)/% $(part).c),$(1)))
 
 PREDICTOR := $(BUILD)/libpredictor.a

@@ -18,12 +18,12 @@
 const struct kc_command *kc_command_at(unsigned i)
 {
 	static const struct kc_command *const commands[] = {
-	    &kc_command_run,       &kc_command_report,   &kc_command_diff,    &kc_command_slow,
-	    &kc_command_pairs,     &kc_command_doctor,   &kc_command_devices, &kc_command_recover,
-	    &kc_command_prune,     &kc_command_merge,    &kc_command_learn,   &kc_command_export,
-	    &kc_command_predict,   &kc_command_slowdown, &kc_command_import,  &kc_command_replay,
-	    &kc_command_calibrate, &kc_command_explain,  &kc_command_basis,   &kc_command_experiment,
-	    &kc_command_tune,
+	    &kc_command_run,        &kc_command_report,    &kc_command_diff,     &kc_command_slow,
+	    &kc_command_pairs,      &kc_command_whatif,    &kc_command_doctor,   &kc_command_devices,
+	    &kc_command_recover,    &kc_command_prune,     &kc_command_merge,    &kc_command_learn,
+	    &kc_command_export,     &kc_command_predict,   &kc_command_slowdown, &kc_command_import,
+	    &kc_command_replay,     &kc_command_calibrate, &kc_command_explain,  &kc_command_basis,
+	    &kc_command_experiment, &kc_command_tune,
 	};
 
 	return i < sizeof(commands) / sizeof(*commands) ? commands[i] : NULL;

@@ -35,6 +35,7 @@ extern const struct kc_command kc_command_report;
 extern const struct kc_command kc_command_diff;
 extern const struct kc_command kc_command_slow;
 extern const struct kc_command kc_command_pairs;
+extern const struct kc_command kc_command_whatif;
 extern const struct kc_command kc_command_doctor;
 extern const struct kc_command kc_command_devices;
 extern const struct kc_command kc_command_recover;

@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    {&kc_command_slow, {"slow", database.text, "--old=none", "--over=0", "--floor=0", "--json"}},
 	    {&kc_command_pairs, {"pairs", database.text, "--kernel=k|s", "--top=26"}},
 	    {&kc_command_pairs, {"pairs", database.text, "--json"}},
+	    {&kc_command_whatif, {"whatif", database.text, "--device=v100", "--anchor", database.text}},
+	    {&kc_command_whatif, {"whatif", database.text, "--device=v100", "--from=k40", "--kernel=k|s", "--json"}},
 	    {&kc_command_diff, {"diff", database.text, "--exclude=q", "--stream=1,2", "--since=1us", "--sort=time"}},
 	    {&kc_command_report, {"report", database.text, "--kernel=k|s", "--process=1", "--until=1s", "--top=1"}},
 	    {&kc_command_replay, {"replay", database.text}},

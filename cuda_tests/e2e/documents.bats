@@ -78,9 +78,9 @@ man_examples() { # COMMAND...: as blocks of a page
 			echo "$build/explain/libkernels.so,${name/yes/}coalesced_$n,\"$((1024 / n)),$((1024 / n))\",\"$n,$n\",\"0x10000000,0x20000000,0x30000000,1024\",$tile"
 		done
 	} >files/matmul.csv
-	man_examples import report diff slow devices merge export predict slowdown replay explain basis tune experiment >page.md
+	man_examples import report diff slow whatif devices merge export predict slowdown replay explain basis tune experiment >page.md
 	outputs --in files page.md >said || { cat said; return 1; }
-	equal "$(<said)" "14 outputs compared, 0 different"
+	equal "$(<said)" "15 outputs compared, 0 different"
 }
 
 @test "no page of the manual is longer than a file of the sources" {

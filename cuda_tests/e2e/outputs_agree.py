@@ -125,6 +125,9 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
     ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; "
                       "rank or process=process_name; GPU=gpu; also=*; kernel=name"),
     ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; kernel=name"),
+    ("kernels", "kernel=name; launches=launches; share=time_share; here=here_ns; there=there_ns; from=there_low_ns; to=there_high_ns; "
+                "there it is=answer"),
+    ("evidence", "share=time_share; here=here_ns; how it is known=meaning"),
     ("kernels of pairs", "as=label; kernel=name; time=time_ns; share=time_share; launches=launches; alone=solo_ns; waves=waves"),
     *(("together", "pair=*; in turn=serial_ns; together=together_low_ns; to=together_high_ns; gain=gain_low; to=gain_high; "
                    f"better=answer{more}") for more in ("", "; measured=measured; gain then=measured_gain")),

@@ -51,6 +51,10 @@ OWN_FORMS = {  # of commands whose help does not tell all
         for options in ([], ["--run=1"], ["--run=all"], ["--run=all", *FILTERS])
     ],
     "pairs": [*[[*form, "--run", "2", "{db}"] for form in ([], ["--json"], ["--csv"])], ["--top", "26", *FILTERS, "{db}"]],
+    "whatif": [
+        *[[*form, "--device", "v100", "--run", "2", "{db}"] for form in ([], ["--json"], ["--csv"])],
+        ["--device", "v100", "--from", "k40", "--anchor", "{db}", *FILTERS, "{db}"],
+    ],
     "slow": [*[[*form, "--run", "2", "--old", "1", "{db}"] for form in ([], ["--json"])], ["--old", "none", *FILTERS, "{db}"]],
     "learn": [[*anonymous, "-o", "{folder}/learned.prior", "{db}"] for anonymous in ([], ["--anonymous"])],
     "experiment": [["--dir", "{folder}", "--json", "figures"]],

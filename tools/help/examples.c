@@ -70,6 +70,29 @@ static const struct kc_example examples[] = {
 		  "…\n",
     },
     {
+	.command = "whatif",
+	.commands = "  kerncast whatif --device v100\n"
+		    "  kerncast whatif --device h100 --from a100 --csv trace.db\n",
+	.output =
+	    "…\n"
+	    "On Tesla V100-SXM2-16GB; nine in ten lie in these ranges:\n"
+	    "Kernels: 262 ms here; there 350 ms, 174 ms to 705 ms: slower\n"
+	    "  without those that are not known there, which took 185 ms here\n"
+	    "Run: 463 ms here; there not known\n"
+	    "  with 94.2 ms in which no kernel ran, which is taken to stay as it is\n"
+	    "\n"
+	    "By what is known of the kernels there\n"
+	    "   share    here  how it is known\n"
+	    "  58.7 %  262 ms  by law, from another architecture\n"
+	    "  41.3 %  185 ms  not known\n"
+	    "\n"
+	    "Kernels by time\n"
+	    "  kernel                           launches   share     here    there     from       to  there it is\n"
+	    "  ncclKernel_Send…t(ncclWorkElem)        42  29.2 %   131 ms        -        -        -  not known\n"
+	    "    not known: it waits for other GPUs\n"
+	    "…\n",
+    },
+    {
 	.command = "doctor",
 	.commands = "  kerncast doctor ./app\n",
 	.output = "…\n"

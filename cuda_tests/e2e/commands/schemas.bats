@@ -47,6 +47,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 	prints diff --json "$1" again.db
 	prints slow --json "$1"
 	prints pairs --json "$1"
+	prints whatif --json --device v100 --anchor "$1" "$1"
 	prints prune --dry-run --keep 1 --json "$1"
 	if "$kerncast" learn "$1" -o learned.prior; then # not where nothing was measured
 		prints learn --list learned.prior --json
