@@ -198,7 +198,8 @@ static double longest_warp(const struct kc_evaluation *e, const struct kc_tally 
 	return mean > 0 ? fmax(e->longest_slots / mean, 1) : 1;
 }
 
-/* What is distinct is at most what is accessed. */
+/* What is distinct is at most what is accessed. Of what all threads load alike, loads that L1 does not serve are as any
+ * others. */
 static void fill_footprint(struct kc_evaluation *e, const struct kc_tally *tally, struct kc_counts *counts)
 {
 	double accessed = tally->of[KC_COUNT_OF_SECTORS] * KC_SECTOR_BYTES;
@@ -210,6 +211,11 @@ static void fill_footprint(struct kc_evaluation *e, const struct kc_tally *tally
 	counts->distinct_stored_bytes = fmin(footprint.stored_bytes, accessed);
 	counts->block_loaded_bytes = fmin(footprint.block_loaded_bytes * blocks, accessed);
 	counts->distinct_atomics = fmin(footprint.atomics, tally->of[KC_COUNT_OF_ATOMICS]);
+	if (footprint.is_common_kept)
+		return;
+	counts->chain_far += counts->chain_common;
+	counts->longest_far += counts->longest_common;
+	counts->chain_common = counts->longest_common = 0;
 }
 
 static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, double threads, struct kc_counts *counts)
@@ -229,11 +235,13 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->chain_cycles = of[KC_TALLY_CHAIN_CYCLES] / threads;
 	counts->chain_far = of[KC_TALLY_CHAIN_FAR] / threads;
 	counts->chain_near = of[KC_TALLY_CHAIN_NEAR] / threads;
+	counts->chain_common = of[KC_TALLY_CHAIN_COMMON] / threads;
 	counts->contended = of[KC_ALSO_CONTENDED] / threads;
 	counts->wide_conversions = of[KC_ALSO_WIDE_CONVERSIONS] / threads;
 	counts->longest_cycles = e->longest_chain.cycles;
 	counts->longest_far = e->longest_chain.far;
 	counts->longest_near = e->longest_chain.near;
+	counts->longest_common = e->longest_chain.common;
 	counts->lines = of[KC_TALLY_LINES] / threads;
 	counts->scattered_local = of[KC_ALSO_SCATTERED_LOCAL] / threads;
 	counts->constant_requests = of[KC_ALSO_CONSTANT] / threads;

@@ -25,6 +25,43 @@ static void loads_that_wait_for_each_other(void **state)
 	assert_chain(KERNEL(ADDRESS("4") FIRST "bar.sync 0;\nld.global.f32 %f2, [%rd3+4];\n"), 8, 2, 0);
 }
 
+/* In each round of a loop a load: of what all threads of the launch load, of what those of a block do, of its own. Half
+ * of the smallest L1 keeps 16,384 words. */
+static void loads_that_all_threads_make(void **state)
+{
+#define ROUNDS(body)                                                                                                   \
+	"mov.u32 %r5, 0;\nTOP:\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd5, %rd1, %rd4;\n" body                          \
+	"add.s32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, %r1;\n@%p1 bra TOP;\n"
+	static const char all[] = KERNEL("ld.global.f32 %f1, [%rd1];\n" ROUNDS("ld.global.f32 %f2, [%rd5];\n"));
+	static const char of_block[] = KERNEL(ROUNDS("mul.wide.u32 %rd3, %r3, 64;\nadd.s64 %rd5, %rd5, %rd3;\n"
+						     "ld.global.f32 %f2, [%rd5];\n"));
+	static const struct {
+		const char *text;
+		uint32_t rounds, far, common;
+	} cases[] = {
+	    {all, 3, 1, 3},
+	    {all, 16384, 1, 16384},
+	    {all, 16392, 16393, 0},
+	    {of_block, 3, 3, 0},
+	    {KERNEL(ADDRESS("4") ROUNDS("ld.global.f32 %f2, [%rd3];\n")), 3, 3, 0},
+	};
+
+	(void)state;
+	for (size_t n = 0; n < 2 * sizeof(cases) / sizeof(cases[0]); n++) {
+		uint32_t effort = n % 2 ? KC_COST_EFFORT_LAUNCH : KC_COST_EFFORT_EXACT;
+		struct kc_counts counts;
+		struct kernel k;
+
+		read_kernel(&k, cases[n / 2].text);
+		assert_int_equal(evaluate(&k, 2, 64, cases[n / 2].rounds, effort, &counts), 0);
+		let_go(&k);
+		assert_near(counts.chain_far, cases[n / 2].far);
+		assert_near(counts.longest_far, cases[n / 2].far);
+		assert_near(counts.chain_common, cases[n / 2].common);
+		assert_near(counts.longest_common, cases[n / 2].common);
+	}
+}
+
 /* A load does not pass a store that may be to the same place. */
 static void loads_behind_stores(void **state)
 {
@@ -243,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(loads_that_wait_for_each_other),
+	    cmocka_unit_test(loads_that_all_threads_make),
 	    cmocka_unit_test(loads_behind_stores),
 	    cmocka_unit_test(guarded_results),
 	    cmocka_unit_test(stores_that_are_none),

@@ -72,10 +72,11 @@ struct kc_counts {
 	double longest_warp; /* instructions of the warp that executes most of them, over the mean of all warps: 1 where
 				all execute as many. 0: not known */
 	/* Of what a warp executes, instructions that wait for each other, block by block (formula/chain.c), on average
-	 * over the warps: cycles of arithmetic, loads from global memory, and from memory of the SM. 0: not known. */
-	double chain_cycles, chain_far, chain_near;
-	double longest_cycles, longest_far,
-	    longest_near; /* the same of the warp that waits longest. All 0: not known */
+	 * over the warps: cycles of arithmetic, loads from global memory, from memory of the SM, and from global memory
+	 * that all threads of the launch go through alike and L1 keeps. 0: not known. */
+	double chain_cycles, chain_far, chain_near, chain_common;
+	double longest_cycles, longest_far, longest_near,
+	    longest_common; /* the same of the warp that waits longest. All 0: not known */
 	/* Averages per thread: of atomics on shared memory those on floating-point numbers, where all threads of a
 	 * block change one word; and of conversions those from and to types of 64 bits. */
 	double contended, wide_conversions;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FURTHER_NUMBERS = 26, ASSUMED_MAX = 255 };
+enum { FURTHER_NUMBERS = 28, ASSUMED_MAX = 255 };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");
 
 void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMBERS])
@@ -37,6 +37,8 @@ void kc_work_numbers(const struct kc_counts *counts, double numbers[KC_WORK_NUMB
 	    counts->longest_near,
 	    counts->block_loaded_bytes,
 	    counts->constant_requests,
+	    counts->chain_common,
+	    counts->longest_common,
 	};
 
 	memcpy(numbers, counts->of, sizeof(counts->of));
@@ -86,6 +88,8 @@ int kc_work_counts(const double *numbers, size_t count, struct kc_counts *counts
 	    .longest_near = count > KC_COUNTER_COUNT + 23 ? further[23] : 0,
 	    .block_loaded_bytes = count > KC_COUNTER_COUNT + 24 ? further[24] : 0,
 	    .constant_requests = count > KC_COUNTER_COUNT + 25 ? further[25] : 0,
+	    .chain_common = count > KC_COUNTER_COUNT + 26 ? further[26] : 0,
+	    .longest_common = count > KC_COUNTER_COUNT + 27 ? further[27] : 0,
 	};
 	memcpy(counts->of, numbers, sizeof(counts->of));
 	return 0;

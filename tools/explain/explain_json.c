@@ -141,6 +141,7 @@ static json_t *counts_json(const struct kc_explained *kernel)
 	json_object_set_new(out, "chain_cycles", kc_json_real(counts->chain_cycles));
 	json_object_set_new(out, "chain_loads", kc_json_real(counts->chain_far));
 	json_object_set_new(out, "chain_near_loads", kc_json_real(counts->chain_near));
+	json_object_set_new(out, "chain_common_loads", kc_json_real(counts->chain_common));
 	json_object_set_new(out, "distinct_loaded_bytes", kc_json_real(counts->distinct_loaded_bytes));
 	json_object_set_new(out, "distinct_stored_bytes", kc_json_real(counts->distinct_stored_bytes));
 	json_object_set_new(out, "block_loaded_bytes", kc_json_real(counts->block_loaded_bytes));

@@ -186,6 +186,7 @@ static void add_chain(struct kc_evaluation *e, const struct kc_chain *chain, dou
 	e->tally->of[KC_TALLY_CHAIN_CYCLES] += chain->cycles * times;
 	e->tally->of[KC_TALLY_CHAIN_FAR] += chain->far * times;
 	e->tally->of[KC_TALLY_CHAIN_NEAR] += chain->near * times;
+	e->tally->of[KC_TALLY_CHAIN_COMMON] += chain->common * times;
 }
 
 static void note_reach(struct kc_evaluation *e, uint32_t number, uint32_t mask)

@@ -39,6 +39,7 @@ enum {
 	KC_TALLY_CHAIN_CYCLES,
 	KC_TALLY_CHAIN_FAR,
 	KC_TALLY_CHAIN_NEAR,
+	KC_TALLY_CHAIN_COMMON,
 	KC_TALLY_LEAST_SECTORS,
 	KC_TALLY_LINES,
 	KC_TALLY_SCATTERED_SECTORS,
@@ -83,7 +84,7 @@ struct kc_guess {
 };
 
 struct kc_warp_chain {
-	double cycles, far, near; /* as in kc_chain, of all blocks that a warp executes */
+	double cycles, far, near, common; /* as in kc_chain, of all blocks that a warp executes */
 };
 
 struct kc_evaluation {
@@ -218,9 +219,10 @@ double kc__buffer_bytes(const struct kc_evaluation *e, uint32_t address, double 
 /* 1: it is computed in each iteration of the loop. */
 int kc__is_computed_in(const struct kc_formula *f, uint32_t value, uint32_t loop);
 /* footprint.c: after the launch was evaluated. Its distinct bytes and words, and the bytes that a block loads, if L1
- * keeps them for its warps; 0: none, or not known. */
+ * keeps them for its warps; 0: none, or not known. is_common_kept: L1 keeps what all threads load alike. */
 struct kc_footprint {
 	double loaded_bytes, stored_bytes, atomics, block_loaded_bytes;
+	uint8_t is_common_kept;
 };
 void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint);
 /* Terms of one of the outer six sums: blocks along z, y, x, then warps. */

@@ -100,12 +100,13 @@ static struct kc_warp_chain chain_of(const struct kc_evaluation *e)
 
 	return (struct kc_warp_chain){.cycles = of[KC_TALLY_CHAIN_CYCLES] / lanes,
 				      .far = of[KC_TALLY_CHAIN_FAR] / lanes,
-				      .near = of[KC_TALLY_CHAIN_NEAR] / lanes};
+				      .near = of[KC_TALLY_CHAIN_NEAR] / lanes,
+				      .common = of[KC_TALLY_CHAIN_COMMON] / lanes};
 }
 
 static double length_of(const struct kc_warp_chain *chain)
 {
-	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * chain->near;
+	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * (chain->near + chain->common);
 }
 
 static void run_warp(struct kc_evaluation *e)
@@ -120,6 +121,7 @@ static void run_warp(struct kc_evaluation *e)
 	chain.cycles -= chain_before.cycles;
 	chain.far -= chain_before.far;
 	chain.near -= chain_before.near;
+	chain.common -= chain_before.common;
 	if (length_of(&chain) > length_of(&e->longest_chain))
 		e->longest_chain = chain;
 }

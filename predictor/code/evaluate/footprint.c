@@ -53,6 +53,7 @@ struct regions {
 	uint32_t count;
 	double others, other_bytes; /* sectors and bytes of accesses that are in none */
 	uint8_t in_block;           /* of one block */
+	uint8_t common;             /* only what all threads load alike */
 };
 
 static void add_dimension(struct shape *shape, struct extent *extent, int64_t step, double count)
@@ -497,6 +498,18 @@ static double bytes_of(const struct regions *regions)
 	return sum;
 }
 
+/* 1: all threads of the launch access the same, or all lanes of a warp something that is not known. */
+static int is_common(const struct kc_evaluation *e, const struct kc_event *event)
+{
+	int64_t offset;
+	uint32_t base = kc__address_base(e->f, event->address, &offset);
+	const struct kc_lanes *address = kc__slot(e, base);
+
+	if ((e->at_launch && !e->f->values[base].surveyed) || !address->known)
+		return !event->alike;
+	return address->uniform && !((address->affine_in | address->unknown_in) & ((1u << KC_AXES) - 1));
+}
+
 /* Accesses that `counters` holds. Returns the bytes of an access; 0: there is none. */
 static uint32_t gather(const struct kc_evaluation *e, const uint32_t counters[2], struct regions *regions)
 {
@@ -518,6 +531,8 @@ static uint32_t gather(const struct kc_evaluation *e, const uint32_t counters[2]
 				regions->others = INFINITY; /* a bulk copy, whose address is not in the formula */
 				continue;
 			}
+			if (regions->common && !is_common(e, event))
+				continue;
 			if (!find_extent(e, event, b, regions->in_block, &shape, &extent))
 				continue;
 			add_extent(regions, &extent, &shape, e->f->cfg.blocks[b].loop);
@@ -553,4 +568,7 @@ void kc__find_footprint(struct kc_evaluation *e, struct kc_footprint *footprint)
 	regions.in_block = 1;
 	gather(e, only_loads, &regions);
 	footprint->block_loaded_bytes = sectors_of(&regions) * KC_SECTOR_BYTES;
+	regions = (struct regions){.common = 1};
+	gather(e, only_loads, &regions);
+	footprint->is_common_kept = sectors_of(&regions) * KC_SECTOR_BYTES <= L1_BLOCK_BYTES;
 }

@@ -13,7 +13,8 @@
  * that one register addresses with different offsets are not the same.
  *
  * Of the arithmetic on it the cycles are told, of loads how many wait for each
- * other, since how long one takes depends on where its bytes come from.
+ * other, since how long one takes depends on where its bytes come from. Those in a
+ * loop whose address is the same in all threads are told by themselves.
  */
 
 /* From one dependent instruction to the next, in cycles: Arafa et al., "Low Overhead Instruction Latency
@@ -122,6 +123,16 @@ static void wait_for_stores(const struct chains *c, const struct kc_cfg_point *p
 		extend(begin, &stores->chain);
 }
 
+/* 1: all threads of the launch go through the same places, such as a table: all but the first on an SM find them in L1.
+ */
+static int is_common(const struct chains *c, const struct kc_cfg_point *point)
+{
+	uint32_t base = base_of(c->r, point);
+
+	return point->instruction->opcode == KC_PTX_LD && c->r->f->cfg.blocks[c->now].loop != KC_NO_LOOP &&
+	       base != KC_NO_REGISTER && kc__is_common(c->r, base);
+}
+
 static struct kc_chain loaded(const struct chains *c, const struct kc_cfg_point *point, struct kc_chain begin)
 {
 	if (is_register(c->r, point))
@@ -130,6 +141,8 @@ static struct kc_chain loaded(const struct chains *c, const struct kc_cfg_point 
 	extend(&begin, &c->barrier);
 	if (is_near(c->r, point))
 		begin.near++;
+	else if (is_common(c, point))
+		begin.common++;
 	else
 		begin.far++;
 	return begin;

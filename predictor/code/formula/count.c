@@ -162,7 +162,7 @@ static uint8_t alike(const struct kc__formula_reader *r, const struct kc_cfg_poi
 
 	if (!address || kc__nth_address(point->instruction, 1) || address->base != KC_PTX_BASE_REGISTER)
 		return KC_ALIKE_APART;
-	return r->lanes[kc__register_number(&r->f->cfg, point, address->number)];
+	return (uint8_t)(r->lanes[kc__register_number(&r->f->cfg, point, address->number)] & KC_ALIKE_LANES);
 }
 
 int kc__count_access_at(struct kc__formula_reader *r, struct kc_block_plan *plan, const struct kc_cfg_point *point,

@@ -65,11 +65,12 @@ int kc__find_contractions(struct kc__formula_reader *r);
 int kc__find_joined_predicates(struct kc__formula_reader *r);
 
 /* --- divergence.c: sets `lanes`. 0, -ENOMEM. Then, 1: lanes take a branch on the register together; it is the same in
- * all lanes */
+ * all lanes; in all threads of the launch */
 
 int kc__find_divergence(struct kc__formula_reader *r);
 int kc__goes_together(const struct kc__formula_reader *r, uint32_t number);
 int kc__is_alike(const struct kc__formula_reader *r, uint32_t number);
+int kc__is_common(const struct kc__formula_reader *r, uint32_t number);
 
 /* --- chain.c: sets the chains of the blocks' plans. 0, -ENOMEM */
 

@@ -11,9 +11,12 @@
  * changes its value seldom from one lane to the next, such as at the edge of a
  * picture. What control flow leaves in a register, such as the counter of a loop
  * that lanes leave one by one, is taken to be alike if what was written into it is.
+ *
+ * And what is alike in all threads of the launch: what depends on no number of a
+ * thread, warp or block, nor on what was loaded by one.
  */
 
-#define DIFFERS ((uint8_t)(KC_ALIKE_X | KC_ALIKE_APART))
+#define DIFFERS ((uint16_t)(KC_ALIKE_X | KC_ALIKE_APART | KC_ALIKE_BLOCK))
 
 /* Times that the kernel is gone through: compilers write a value before it is read, so that a nest of loops needs few.
  * What has not come to rest by then is taken to differ. */
@@ -23,19 +26,22 @@
  * elements of an array. */
 #define NEAR_ROW_BYTES 8
 
-static uint8_t special(uint32_t number)
+static uint16_t special(uint32_t number)
 {
 	if (number == KC_PTX_TID_Y || number == KC_PTX_TID_Z)
 		return KC_ALIKE_Y;
-	return number == KC_PTX_TID_X || number == KC_PTX_LANEID ||
-		       (number >= KC_PTX_LANEMASK_EQ && number <= KC_PTX_LANEMASK_GT)
-		   ? KC_ALIKE_X
-		   : 0;
+	if (number == KC_PTX_TID_X || number == KC_PTX_LANEID ||
+	    (number >= KC_PTX_LANEMASK_EQ && number <= KC_PTX_LANEMASK_GT))
+		return KC_ALIKE_X;
+	return (number >= KC_PTX_NTID_X && number <= KC_PTX_NTID_Z) ||
+		       (number >= KC_PTX_NCTAID_X && number <= KC_PTX_NCTAID_Z) || number == KC_PTX_WARP_SIZE
+		   ? 0
+		   : KC_ALIKE_BLOCK;
 }
 
-static uint8_t all_of(const uint8_t *lanes, const uint32_t *registers, uint32_t count)
+static uint16_t all_of(const uint16_t *lanes, const uint32_t *registers, uint32_t count)
 {
-	uint8_t all = 0;
+	uint16_t all = 0;
 
 	for (uint32_t n = 0; n < count; n++)
 		all |= lanes[registers[n]];
@@ -49,9 +55,9 @@ static int is_load(const struct kc_ptx_instruction *i)
 }
 
 /* A product with that number; 0: with one that is not known. */
-static uint8_t scaled(uint8_t lanes, int64_t by)
+static uint16_t scaled(uint16_t lanes, int64_t by)
 {
-	uint32_t pitch = lanes >> KC_ALIKE_PITCH_AT, far = KC_ALIKE_PITCH >> KC_ALIKE_PITCH_AT;
+	uint32_t pitch = (lanes & KC_ALIKE_PITCH) >> KC_ALIKE_PITCH_AT, far = KC_ALIKE_PITCH >> KC_ALIKE_PITCH_AT;
 
 	if (!by || by == INT64_MIN)
 		by = INT64_MAX;
@@ -60,14 +66,14 @@ static uint8_t scaled(uint8_t lanes, int64_t by)
 		lanes |= KC_ALIKE_ROWS;
 	for (; lanes & KC_ALIKE_X && by > 1 && pitch < far; by -= by / 2)
 		pitch++;
-	return (uint8_t)((lanes & ~KC_ALIKE_PITCH) | pitch << KC_ALIKE_PITCH_AT);
+	return (uint16_t)((lanes & ~KC_ALIKE_PITCH) | pitch << KC_ALIKE_PITCH_AT);
 }
 
 /* Of two factors and what is added, or of what is shifted left. */
-static uint8_t product(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
+static uint16_t product(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
 {
 	const struct kc_ptx_operand *factor = &point->instruction->operands[point->instruction->results];
-	uint8_t lanes[3] = {0};
+	uint16_t lanes[3] = {0};
 	int64_t by[3] = {0};
 
 	for (uint32_t n = 0; n + point->instruction->results < point->instruction->operand_count && n < 3; n++) {
@@ -97,18 +103,18 @@ static int is_product(const struct kc_ptx_instruction *i)
 }
 
 /* What the point writes, by what it reads. */
-static uint8_t written(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
+static uint16_t written(const struct kc__formula_reader *r, const struct kc_cfg_point *point)
 {
 	const struct kc_cfg *cfg = &r->f->cfg;
 	const struct kc_ptx_instruction *i = point->instruction;
 	uint32_t registers[KC__REGISTERS_MAX];
-	uint8_t read = 0;
+	uint16_t read = 0;
 
 	switch (i->opcode) {
 	case KC_PTX_VOTE:
 	case KC_PTX_ACTIVEMASK:
 	case KC_PTX_REDUX:
-		return 0;
+		return KC_ALIKE_BLOCK;
 	case KC_PTX_ATOM:
 	case KC_PTX_SHFL:
 	case KC_PTX_MATCH:
@@ -128,7 +134,7 @@ static uint8_t written(const struct kc__formula_reader *r, const struct kc_cfg_p
 	read |= all_of(r->lanes, registers, kc__roots(cfg, point, registers));
 	read |= all_of(r->lanes, registers, kc__reads(cfg, point, registers));
 	if (is_load(i) && i->space != KC_PTX_PARAM && !kc__is_translated(cfg, point) &&
-	    (read || i->space == KC_PTX_LOCAL))
+	    (read & KC_ALIKE_LANES || i->space == KC_PTX_LOCAL))
 		read = DIFFERS;
 	return read;
 }
@@ -139,14 +145,14 @@ int kc__find_divergence(struct kc__formula_reader *r)
 	uint32_t target[KC__REGISTERS_MAX];
 	int changed = 1, passes = 0;
 
-	r->lanes = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, 1);
+	r->lanes = kc_arena_array(r->arena, (size_t)cfg->register_count + 1, sizeof(*r->lanes));
 	if (!r->lanes)
 		return -ENOMEM;
 	for (; changed && passes < PASSES_MAX; passes++) {
 		changed = 0;
 		for (uint32_t p = 0; p < cfg->point_count; p++) {
 			uint32_t count = kc__writes(cfg, &cfg->points[p], target);
-			uint8_t all = UINT8_MAX, now;
+			uint16_t all = UINT16_MAX, now;
 
 			for (uint32_t n = 0; n < count; n++)
 				all &= r->lanes[target[n]];
@@ -159,8 +165,8 @@ int kc__find_divergence(struct kc__formula_reader *r)
 			}
 		}
 	}
-	if (changed)
-		memset(r->lanes, DIFFERS, cfg->register_count);
+	for (uint32_t n = 0; changed && n < cfg->register_count; n++)
+		r->lanes[n] = DIFFERS;
 	return 0;
 }
 
@@ -170,6 +176,11 @@ int kc__goes_together(const struct kc__formula_reader *r, uint32_t number)
 }
 
 int kc__is_alike(const struct kc__formula_reader *r, uint32_t number)
+{
+	return !(r->lanes[number] & KC_ALIKE_LANES);
+}
+
+int kc__is_common(const struct kc__formula_reader *r, uint32_t number)
 {
 	return !r->lanes[number];
 }

@@ -137,13 +137,15 @@ enum kc_event_kind {
 	KC_EVENT_ATOMIC, /* on shared memory: counted once per instruction, whatever its addresses */
 };
 
-/* How a value may differ between the lanes of a warp (divergence.c): bits. */
+/* How a value may differ between the lanes of a warp, and between warps (divergence.c): bits. */
 enum kc_alike {
-	KC_ALIKE_X = 1,        /* by arithmetic, from one thread to the next along x */
-	KC_ALIKE_APART = 2,    /* by memory contents or other threads: each lane by itself */
-	KC_ALIKE_Y = 4,        /* by arithmetic along y or z */
-	KC_ALIKE_ROWS = 8,     /* and far: rows of a matrix */
-	KC_ALIKE_PITCH = 0xf0, /* log2 of the distance from one lane to the next; the highest: far, or not known */
+	KC_ALIKE_X = 1,         /* by arithmetic, from one thread to the next along x */
+	KC_ALIKE_APART = 2,     /* by memory contents or other threads: each lane by itself */
+	KC_ALIKE_Y = 4,         /* by arithmetic along y or z */
+	KC_ALIKE_ROWS = 8,      /* and far: rows of a matrix */
+	KC_ALIKE_PITCH = 0xf0,  /* log2 of the distance from one lane to the next; the highest: far, or not known */
+	KC_ALIKE_LANES = 0xff,  /* all of these: between lanes */
+	KC_ALIKE_BLOCK = 0x100, /* between blocks, or between warps by their number */
 };
 #define KC_ALIKE_PITCH_AT 4u
 
@@ -171,16 +173,17 @@ struct kc_amount {
 	float amount;
 };
 
-/* Instructions that wait for each other: cycles of arithmetic, loads from global memory, and from memory of the SM. */
+/* Instructions that wait for each other: cycles of arithmetic, loads from global memory, from memory of the SM, and
+ * from global memory that all threads of the launch go through alike. */
 struct kc_chain {
-	float cycles, far, near;
+	float cycles, far, near, common;
 };
 /* To tell which of two chains is longer: a load from L2, one from L1 or shared memory (solo/resources/resources.c). */
 #define KC_FAR_CYCLES 262.0f
 #define KC_NEAR_CYCLES 30.0f
 static inline float kc__length(const struct kc_chain *chain)
 {
-	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * chain->near;
+	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * (chain->near + chain->common);
 }
 
 /* For what a thread stays in a loop. */
@@ -298,7 +301,7 @@ struct kc__formula_reader {
 	uint8_t *crosses;      /* by register: read in another block than where it is set */
 	uint8_t *contracted;   /* by point: enum kc__contracted */
 	uint8_t *in_shared;    /* by point: it addresses shared memory by a generic address */
-	uint8_t *lanes;        /* by register: how it may differ between the lanes of a warp (divergence.c) */
+	uint16_t *lanes;       /* by register: how it may differ between lanes and warps (divergence.c) */
 	uint32_t *reads;       /* by register: how many operands it is, apart from guards */
 	uint32_t *current;     /* register → value */
 	uint32_t block;        /* being read */

@@ -367,10 +367,11 @@ static double chain_cycles(const struct kc_counts *counts, double cycles, double
 	return cycles + load * far + SHARED_CYCLES * near + BARRIER_CYCLES * counts->of[KC_COUNT_OF_BARRIERS];
 }
 
-/* A warp by itself: what waits for each other, while its units execute all. Where chains are not known, each
- * instruction waits for the one before. */
+/* A warp by itself: what waits for each other, while its units execute all. common: what a load takes from where all
+ * threads load alike. Where chains are not known, each instruction waits for the one before. */
 static double warp_by_itself_cycles(const struct kc_throughput *row, const struct kc_work *work,
-				    const struct kc_counts *counts, const struct operations *o, double load)
+				    const struct kc_counts *counts, const struct operations *o, double load,
+				    double common)
 {
 	const double *n = counts->of;
 	/* Of basic blocks that it executes: of its branches the last one is the return. */
@@ -378,7 +379,8 @@ static double warp_by_itself_cycles(const struct kc_throughput *row, const struc
 	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
 
 	if (counts->chain_cycles > 0)
-		return hypot(chain_cycles(counts, counts->chain_cycles, counts->chain_far, counts->chain_near, load),
+		return hypot(chain_cycles(counts, counts->chain_cycles + common * counts->chain_common,
+					  counts->chain_far, counts->chain_near, load),
 			     warp_cycles(row, work, counts, o));
 	return ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
 	       SHARED_CYCLES * waits(near, fmax(blocks, barriers)) + BARRIER_CYCLES * barriers;
@@ -392,20 +394,23 @@ static double longest_warp_cycles(const struct kc_throughput *row, const struct 
 
 	if (!(counts->longest_cycles + counts->longest_far + counts->longest_near > 0))
 		return mean * more;
-	return fmax(mean,
-		    hypot(chain_cycles(counts, counts->longest_cycles, counts->longest_far, counts->longest_near, load),
-			  warp_cycles(row, work, counts, o) * more));
+	return fmax(mean, hypot(chain_cycles(counts, counts->longest_cycles,
+					     counts->longest_far + counts->longest_common, counts->longest_near, load),
+				warp_cycles(row, work, counts, o) * more));
 }
 
-/* The chain of a warp's instructions, as often as waves follow each other; in one of them that of the longest warp. */
+/* The chain of a warp's instructions, as often as waves follow each other; in one of them that of the longest warp. The
+ * first wave brings into L1 what all threads load alike. */
 static double latency_ns(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
 			 const struct operations *o, const struct traffic *traffic, const struct use *use)
 {
-	double load = load_cycles(row, counts, traffic), mean = warp_by_itself_cycles(row, work, counts, o, load);
-	double longest = longest_warp_cycles(row, work, counts, o, load, mean), waves = ceil(work->waves);
+	double load = load_cycles(row, counts, traffic), waves = ceil(work->waves);
+	double first = warp_by_itself_cycles(row, work, counts, o, load, load),
+	       later = warp_by_itself_cycles(row, work, counts, o, load, L1_CYCLES);
+	double longest = longest_warp_cycles(row, work, counts, o, load, first);
 	double contended = counts->contended * work->threads_per_block * CONTENDED_CYCLES;
 
-	return (mean * (waves - 1) + longest + contended * waves) / use->hz;
+	return (later * (waves - 1) + longest + contended * waves) / use->hz;
 }
 
 /* Shared memory and L1 are one memory, which takes its accesses one after another from the load and store units. */

@@ -88,6 +88,18 @@ static void a_known_chain(void **state)
 	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4, 2000), 1e-6);
 }
 
+/* 13 waves of 12 blocks on each of the 10 SMs. Two loads are from where all threads load: in the first wave they wait
+ * for device memory, 466 cycles, in the twelve after it for L1, 38. A warp's FMA takes a cycle of the units and one to
+ * issue. */
+static void loads_of_what_all_threads_load(void **state)
+{
+	struct kc_counts counts = {.of = {COUNT(FMA, 1)}, .chain_cycles = 100, .chain_far = 1, .chain_common = 2};
+
+	(void)state;
+	assert_float_equal(times_of(13 * 10 * 12, 128, counts).ns[KC_RESOURCE_LATENCY],
+			   hypot(100 + 3 * 466, 2) + 12 * hypot(100 + 466 + 2 * 38, 2), 1e-6);
+}
+
 /* One warp of the launch waits longer than the others: for what it loads itself, while its units execute twice what
  * those of an average warp do. */
 static void the_warp_that_waits_longest(void **state)
@@ -483,6 +495,7 @@ int main(void)
 	    cmocka_unit_test(divisions),
 	    cmocka_unit_test(conversions_of_64_bits),
 	    cmocka_unit_test(a_known_chain),
+	    cmocka_unit_test(loads_of_what_all_threads_load),
 	    cmocka_unit_test(the_warp_that_waits_longest),
 	    cmocka_unit_test(loads_wait_for_their_slowest_lane),
 	    cmocka_unit_test(threads_change_one_word_in_turn),
