@@ -32,6 +32,8 @@ static void loads_that_all_threads_make(void **state)
 #define ROUNDS(body)                                                                                                   \
 	"mov.u32 %r5, 0;\nTOP:\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd5, %rd1, %rd4;\n" body                          \
 	"add.s32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, %r1;\n@%p1 bra TOP;\n"
+#define TWO_ADDITIONS "add.f32 %f1, %f1, %f1;\nadd.f32 %f1, %f1, %f1;\n"
+#define SIX_ADDITIONS TWO_ADDITIONS TWO_ADDITIONS TWO_ADDITIONS
 	static const char all[] = KERNEL("ld.global.f32 %f1, [%rd1];\n" ROUNDS("ld.global.f32 %f2, [%rd5];\n"));
 	static const char of_block[] = KERNEL(ROUNDS("mul.wide.u32 %rd3, %r3, 64;\nadd.s64 %rd5, %rd5, %rd3;\n"
 						     "ld.global.f32 %f2, [%rd5];\n"));
@@ -43,6 +45,8 @@ static void loads_that_all_threads_make(void **state)
 	    {all, 16384, 1, 16384},
 	    {all, 16392, 16393, 0},
 	    {of_block, 3, 3, 0},
+	    /* The first wave waits for the load for longer than for the additions, of 4 cycles each. */
+	    {KERNEL(ROUNDS("ld.global.f32 %f2, [%rd5];\n" SIX_ADDITIONS SIX_ADDITIONS)), 3, 0, 3},
 	    {KERNEL(ADDRESS("4") ROUNDS("ld.global.f32 %f2, [%rd3];\n")), 3, 3, 0},
 	};
 

@@ -106,7 +106,7 @@ static struct kc_warp_chain chain_of(const struct kc_evaluation *e)
 
 static double length_of(const struct kc_warp_chain *chain)
 {
-	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * (chain->near + chain->common);
+	return chain->cycles + KC_FAR_CYCLES * (chain->far + chain->common) + KC_NEAR_CYCLES * chain->near;
 }
 
 static void run_warp(struct kc_evaluation *e)

@@ -183,7 +183,7 @@ struct kc_chain {
 #define KC_NEAR_CYCLES 30.0f
 static inline float kc__length(const struct kc_chain *chain)
 {
-	return chain->cycles + KC_FAR_CYCLES * chain->far + KC_NEAR_CYCLES * (chain->near + chain->common);
+	return chain->cycles + KC_FAR_CYCLES * (chain->far + chain->common) + KC_NEAR_CYCLES * chain->near;
 }
 
 /* For what a thread stays in a loop. */
