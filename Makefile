@@ -273,7 +273,7 @@ bench: ## added cost of a launch, speed of the rest, beside their budgets
 	@scripts/bench $(BUILD)
 # Those of 15 s and more come first, the longest at the front: at the end no processor waits for another.
 LONG := $(addprefix cuda_tests/e2e/,matrix.bats commands/replay.bats) $(BUILD)/tools/tune/tuning_trace_test \
-  $(addprefix cuda_tests/e2e/,gpu_check_faults.bats gpu_check.bats application/graphs.bats commands/import.bats application/kill.bats \
+  $(addprefix cuda_tests/e2e/,gpu_check_faults.bats gpu_check.bats application/graphs.bats import/import.bats application/kill.bats \
   commands/schemas.bats commands/export.bats commands/diff.bats commands/experiment.bats commands/explain.bats \
   application/delivery.bats experiments.bats second_run.bats application/memory.bats torture.bats recorded.bats)
 ALL_TESTS := $(UNIT_TESTS) $(E2E)
