@@ -1,5 +1,5 @@
 """Trains trees that go on from those of the prior; `kerncast learn` holds this file and runs it, and
-scripts/train_prior.py takes the trees' form from it.
+cuda_tests/prior/train_prior.py takes the trees' form from it.
 
 Standard input: the number of words that trees may ask for; then a line for each launch shape, with tabs: program, what
 was measured, what the built-in trees say (both the log of a time), the traits, and a bit for each word, hexadecimal.

@@ -15,7 +15,7 @@ import tempfile
 import lightgbm
 import numpy
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "learn"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "learn"))
 from train_trees import LEAVES, PARAMETERS, TRAITS, Tables, constraints, weights
 
 TREES = 200
