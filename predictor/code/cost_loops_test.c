@@ -1,6 +1,9 @@
 /* Loops of many iterations, which are not evaluated one by one where they need not be. */
 #include "cost_testing.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define ROUNDS UINT64_C(100000)
 
 static int count(const char *text, uint32_t effort, struct kc_counts *counts)
@@ -197,9 +200,45 @@ static void memory_tells_how_long_a_loop_goes_through_it(void **state)
 	}
 }
 
+/* At a launch the survey of so many loops ends before it comes to the last ones, of whose addresses nothing is known
+ * then, whatever the memory for them held before. */
+static void more_loops_than_are_surveyed(void **state)
+{
+	static char body[65536], text[70000];
+	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.known = 0}};
+	struct kc_cost_launch launch = {
+	    .grid = {1, 1, 1}, .block = {32, 1, 1}, .arguments = arguments, .argument_count = 3};
+	struct kc_counts counts;
+	size_t length = 0, bytes;
+	unsigned char *scratch;
+	struct kernel k;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		length += (size_t)sprintf(body + length,
+					  "mov.u32 %%r4, 0;\nR%u:\nmul.wide.u32 %%rd2, %%r4, 4;\n"
+					  "add.s64 %%rd3, %%rd1, %%rd2;\nld.global.u32 %%r6, [%%rd3];\n"
+					  "add.s32 %%r4, %%r4, 1;\nsetp.ne.u32 %%p2, %%r6, 0;\n@%%p2 bra R%u;\n",
+					  i, i);
+	strcpy(text, KERNEL(""));
+	strcpy(strstr(text, "ret;"), body);
+	strcat(text, "ret;\n}\n");
+	read_kernel(&k, text);
+	assert_int_equal(k.rc, 0);
+	bytes = kc_cost_scratch_bytes(k.cost);
+	assert_true(bytes > 0);
+	scratch = malloc(bytes);
+	assert_non_null(scratch);
+	memset(scratch, 0xff, bytes);
+	assert_int_equal(kc_cost_evaluate_in(k.cost, &launch, KC_COST_EFFORT_LAUNCH, scratch, &counts), -EAGAIN);
+	free(scratch);
+	let_go(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(more_loops_than_are_surveyed),
 	    cmocka_unit_test(a_variable_and_the_same_extended),
 	    cmocka_unit_test(a_variable_that_is_never_known),
 	    cmocka_unit_test(a_variable_without_a_step),

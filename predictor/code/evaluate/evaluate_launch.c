@@ -191,7 +191,8 @@ static void look_ahead(struct kc_evaluation *e)
 	if (!e->f->cfg.block_count || (!e->at_launch && !kc__has_unsure_loops(e->f)))
 		return;
 	kc__survey(e);
-	kc__find_guesses(e);
+	if (e->steps <= e->steps_max) /* else values were left out, and the launch is not counted */
+		kc__find_guesses(e);
 }
 
 static void run_warps(struct kc_evaluation *e, uint32_t first, uint32_t lanes, const uint32_t count[3],
