@@ -28,13 +28,10 @@ struct request {
 
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
-    {"by", KEY_BY, "kernel|model|stream|case|rank|gpu|class|time|gap|copy|step", 0,
+    {"by", KEY_BY, "kernel|model|stream|case|rank|gpu|class|time|gap|copy|step|range|operator", 0,
      "one line per kernel, model, stream, case, rank (or process, which is the same), GPU or class of kernels; or per "
-     "GPU, process and "
-     "stream "
-     "whose time is told, idle gap of a GPU, kind of copy, or step; instead of the kernels that took most time and the "
-     "worst "
-     "predicted",
+     "GPU, process and stream whose time is told, idle gap of a GPU, kind of copy, step, or range or operator of a "
+     "trace; instead of the kernels that took most time and the worst predicted",
      0},
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
@@ -56,8 +53,8 @@ static error_t parse_by(const char *arg, struct argp_state *state, struct reques
 	if (kc_report_by_name(arg, &request->by) < 0)
 		argp_error(
 		    state,
-		    "--by takes kernel, model, stream, case, rank, process, gpu, class, time, gap, copy or step, not "
-		    "\"%s\"",
+		    "--by takes kernel, model, stream, case, rank, process, gpu, class, time, gap, copy, step, range "
+		    "or operator, not \"%s\"",
 		    arg);
 	request->by_given = 1;
 	return 0;
@@ -126,13 +123,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int print(const struct request *request, const char *path, const struct kc_report *data,
 		 const struct kc_activity *activity, const struct kc_steps_report *steps,
-		 const struct kc_filter *filter)
+		 struct kc_scopes_report *const scopes[static KC_SCOPE_KINDS], const struct kc_filter *filter)
 {
 	struct kc_report_view view = {
 	    .database = kc_database_shown(path),
 	    .data = data,
 	    .activity = activity,
 	    .steps = steps,
+	    .scopes = {scopes[KC_SCOPE_RANGE], scopes[KC_SCOPE_OPERATOR]},
 	    .by_given = request->by_given,
 	    .by = request->by,
 	    .filter = filter,
@@ -170,6 +168,7 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 	struct kc_report *data = NULL;
 	struct kc_activity *activity = NULL;
 	struct kc_steps_report *steps = NULL;
+	struct kc_scopes_report *scopes[KC_SCOPE_KINDS] = {NULL};
 	struct kc_filter *filter = NULL;
 	int status = kc_filter_open(&request->filter, store, path, selection, &filter), rc;
 
@@ -187,16 +186,22 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 		rc = kc_query_activity(store, data, &activity);
 	if (rc == 0 && (request->common.json || request->by == KC_BY_STEP))
 		rc = kc_query_steps(store, data, filter, &steps);
+	if (rc == 0 && (request->common.json || request->by == KC_BY_RANGE))
+		rc = kc_query_scopes(store, data, filter, KC_SCOPE_RANGE, &scopes[KC_SCOPE_RANGE]);
+	if (rc == 0 && (request->common.json || request->by == KC_BY_OPERATOR))
+		rc = kc_query_scopes(store, data, filter, KC_SCOPE_OPERATOR, &scopes[KC_SCOPE_OPERATOR]);
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
 		status = KC_EXIT_FAILED;
 	} else if (request->html) {
 		status = write_html(request, store, path, data, activity, filter);
 	} else {
-		status = print(request, path, data, activity, steps, filter);
+		status = print(request, path, data, activity, steps, scopes, filter);
 	}
 	kc_activity_free(activity);
 	kc_steps_report_free(steps);
+	kc_scopes_report_free(scopes[KC_SCOPE_RANGE]);
+	kc_scopes_report_free(scopes[KC_SCOPE_OPERATOR]);
 	kc_report_free(data);
 	kc_filter_free(filter);
 	return status;

@@ -2,8 +2,9 @@
 """Works out from a trace of the PyTorch profiler what kerncast says of its steps, ranges and operators, and prints where
 the two differ; or makes such a trace.
 
-usage: steps.py check TRACE DATABASE STEPS.csv    the last by kerncast report --by step --csv
-       steps.py make SEED                         a trace of one process, of chance
+usage: steps.py check TRACE DATABASE STEPS.csv RANGES.csv OPERATORS.csv
+                          the last by kerncast report --csv, --by step, --by range and --by operator
+       steps.py make SEED   a trace of one process, of chance
 
 A launch is in the step that began last before its call, on any thread, and had not ended; in the ranges and operators
 of its call's thread whose time holds the call. Where kerncast sorts and sweeps, each launch looks through all of them here.
@@ -141,6 +142,39 @@ def by_scope(trace):
     return {scopes: tuple(sums) for scopes, sums in out.items()}
 
 
+def by_name(trace, kind):
+    """Of each name of a range or an operator, and of None, which is in none: what was launched in it, and in it alone."""
+    out = collections.defaultdict(collections.Counter)
+    for work in trace.work:
+        if work.kind == "kernel":
+            names = [name for k, name in trace.scopes_of(work) if k == kind] if work.thread else []
+            for name in set(names) or {None}:
+                out[name].update(launches=1, measured=1, total_ns=work.end - work.start)
+            out[names[-1] if names else None].update(self_launches=1, self_ns=work.end - work.start)
+    return out
+
+
+def scope_differences(trace, kind, path):
+    wanted, rows = by_name(trace, kind), list(csv.DictReader(open(path)))
+    all_ns = sum(w.end - w.start for w in trace.work if w.kind == "kernel")
+    if rows and rows[-1]["name"] == f"outside of {kind}s":
+        rows[-1]["name"] = None
+    named = [float(row["total_ns"]) for row in rows if row["name"] is not None]
+    if named != sorted(named, reverse=True):
+        yield f"{kind}s are not sorted"
+    if not named:
+        yield f"no {kind}s"
+    if len(rows) != len(wanted):
+        yield f"{len(rows)} {kind}s, wanted {len(wanted)}"
+    for row in rows:
+        want = wanted[row["name"]]
+        for key in ("launches", "self_launches", "measured", "total_ns", "self_ns"):
+            if row[key] != str(want[key]):
+                yield f"{kind} {row['name']}, {key}: {row[key]}, wanted {want[key]}"
+        if abs(float(row["time_share_percent"]) - 100 * want["total_ns"] / all_ns) > 1e-6:
+            yield f"{kind} {row['name']}: share {row['time_share_percent']}"
+
+
 def stored_scopes(path):
     db = sqlite3.connect(path)
     scopes = {(p, i): (parent, kind, name) for p, i, parent, kind, name in db.execute("SELECT * FROM scope")}
@@ -157,7 +191,7 @@ def stored_scopes(path):
     return {chain(process, scope): (count, time) for process, scope, count, time in rows}
 
 
-def check(path, database, steps):
+def check(path, database, steps, ranges, operators):
     trace, differences = Trace(path), []
     wanted, got = list(by_step(trace)), list(csv.DictReader(open(steps)))
     if len(wanted) != len(got):
@@ -167,6 +201,8 @@ def check(path, database, steps):
     scopes, stored = by_scope(trace), stored_scopes(database)
     differences += [f"{' > '.join(name for _, name in scope)}: {stored.get(scope)}, wanted {scopes.get(scope)}"
                     for scope in sorted(scopes.keys() | stored.keys()) if stored.get(scope) != scopes.get(scope)]
+    differences += scope_differences(trace, "range", ranges)
+    differences += scope_differences(trace, "operator", operators)
     print("\n".join(differences[:50]), end="\n" if differences else "")
     print(f"{len(trace.steps)} steps, {len(trace.work)} kernels and copies, {len(scopes)} scopes: {len(differences)} differences")
     return bool(differences)
@@ -241,7 +277,7 @@ class Maker:
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "make":
         Maker(int(sys.argv[2])).make()
-    elif len(sys.argv) == 5 and sys.argv[1] == "check":
+    elif len(sys.argv) == 7 and sys.argv[1] == "check":
         sys.exit(check(*sys.argv[2:]))
     else:
         sys.exit(__doc__)

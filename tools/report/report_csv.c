@@ -1,5 +1,6 @@
 #include "activity_fields.h"
 #include "report_fields.h"
+#include "scope_fields.h"
 #include "step_fields.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@ int kc_report_csv(const struct kc_report_view *view)
 		return kc_activity_by(view, n, 1);
 	if (view->by == KC_BY_STEP)
 		return kc_steps_by(view, n, 1);
+	if (view->by == KC_BY_RANGE || view->by == KC_BY_OPERATOR)
+		return kc_scopes_by(view, n, 1);
 	rows = kc_report_rows(view->data, view->by, view->sorting.by, 0, &n);
 	if (!rows)
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 
 #include "store/query/report/activity.h"
 #include "store/query/query.h"
+#include "store/query/steps/scope_use.h"
 #include "store/query/steps/step_use.h"
 #include "tools/input/filter_options.h"
 
@@ -20,7 +21,9 @@ enum kc_report_by {
 	KC_BY_TIME,
 	KC_BY_GAP,
 	KC_BY_COPY,
-	KC_BY_STEP
+	KC_BY_STEP,
+	KC_BY_RANGE,
+	KC_BY_OPERATOR
 };
 
 struct kc_report_view {
@@ -28,15 +31,16 @@ struct kc_report_view {
 	const struct kc_report *data;
 	const struct kc_activity *activity;  /* for text and JSON */
 	const struct kc_steps_report *steps; /* for JSON, and where --by asks for them; NULL on the page */
-	int by_given;                        /* 0: the worst kernels only */
+	const struct kc_scopes_report *scopes[KC_SCOPE_KINDS]; /* likewise */
+	int by_given;                                          /* 0: the worst kernels only */
 	enum kc_report_by by;
 	const struct kc_filter *filter; /* NULL: none */
 	struct kc_sorting sorting;      /* of the kernels, or what --by asks for */
 	unsigned width;                 /* columns of the page */
 };
 
-/* "kernel", "model", "stream", "case", "rank" or "process", "gpu", "class", "time", "gap", "copy", "step": 0 or
- * -EINVAL. */
+/* "kernel", "model", "stream", "case", "rank" or "process", "gpu", "class", "time", "gap", "copy", "step",
+ * "range", "operator": 0 or -EINVAL. */
 int kc_report_by_name(const char *name, enum kc_report_by *by);
 const char *kc_report_by_text(enum kc_report_by by);
 

@@ -1,6 +1,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 #include "report_fields.h"
+#include "scope_fields.h"
 #include "step_fields.h"
 
 #include <math.h>
@@ -273,6 +274,11 @@ static json_t *messages(const struct kc_report *data)
 	return out;
 }
 
+static json_t *scopes(const struct kc_report_view *view, enum kc_scope_kind kind)
+{
+	return view->scopes[kind] ? kc_json_scopes(view->scopes[kind]) : json_null();
+}
+
 json_t *kc_report_json(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
@@ -306,6 +312,8 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "concurrency", kc_json_concurrency(data));
 	set(out, "activity", kc_json_activity(data, view->activity));
 	set(out, "steps", view->steps ? kc_json_steps(view->steps) : json_null());
+	set(out, "ranges", scopes(view, KC_SCOPE_RANGE));
+	set(out, "operators", scopes(view, KC_SCOPE_OPERATOR));
 	set(out, "graphs", graphs(data));
 	set(out, "devices", devices(data));
 	set(out, "processes", processes(data));

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"kernel", "model", "stream", "case", "rank", "gpu",
-				    "class",  "time",  "gap",    "copy", "step"};
+static const char *const names[] = {"kernel", "model", "stream", "case", "rank",  "gpu",     "class",
+				    "time",   "gap",   "copy",   "step", "range", "operator"};
 
 const char *kc_report_by_text(enum kc_report_by by)
 {

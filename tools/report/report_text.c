@@ -3,6 +3,7 @@
 #include "activity_fields.h"
 #include "report_fields.h"
 #include "report_text.h"
+#include "scope_fields.h"
 #include "step_fields.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/table.h"
@@ -366,7 +367,9 @@ static int print_by(const struct kc_report_view *view)
 					 "GPU time",
 					 "Idle gaps of GPUs, longest first (at: since the start of the run)",
 					 "Copies",
-					 "By step"};
+					 "By step",
+					 "By range",
+					 "By operator"};
 	enum kc_sort sort = view->sorting.by;
 	size_t most = view->sorting.top ? view->sorting.top : SIZE_MAX;
 
@@ -377,6 +380,11 @@ static int print_by(const struct kc_report_view *view)
 	if (view->by == KC_BY_STEP) {
 		kc_heading("%s: its time on the host, and what was launched in it", by[view->by]);
 		return kc_steps_by(view, most, 0);
+	}
+	if (view->by == KC_BY_RANGE || view->by == KC_BY_OPERATOR) {
+		kc_heading("%s: kernels launched in it, and without those in %ss within it (self)", by[view->by],
+			   kc_report_by_text(view->by));
+		return kc_scopes_by(view, most, 0);
 	}
 
 	kc_heading("%s%s", by[view->by], sort || view->data->ledger.matched > 0 ? orders[sort] : "");

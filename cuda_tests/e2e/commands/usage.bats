@@ -504,7 +504,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 		done
 	done
 	equal "$(offered kerncast rep)" "replay report "
-	equal "$(offered kerncast report --by "")" "case class copy gap gpu kernel model rank step stream time "
+	equal "$(offered kerncast report --by "")" "case class copy gap gpu kernel model operator range rank step stream time "
 	equal "$(offered kerncast report -b m)" "model "
 	equal "$(offered kerncast run --measure = k)" "kernels " # as bash splits --measure=k
 	equal "$(offered kerncast run --measure =)" "adaptive all kernels off "

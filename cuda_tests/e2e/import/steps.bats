@@ -1,5 +1,5 @@
 # Steps, ranges and operators of traces of the PyTorch profiler, as kerncast import keeps them: which of them a launch was
-# in, and report --by step and --step. ../steps.py works out the same from the trace itself.
+# in, and report --by step, range and operator, and --step. ../steps.py works out the same from the trace itself.
 load ../common
 
 example=$root/cuda_tests/traces/examples/hta_nccl_a100.json.gz
@@ -36,11 +36,17 @@ make_trace() { # into trace.json, and from there into t.db
 	equal "$(<import.status)" 0 "status ($(<import.err))"
 }
 
+compare() { # TRACE
+	python3 "$root/cuda_tests/e2e/steps.py" check "$1" agree.db agree.step.csv agree.range.csv agree.operator.csv
+}
+
 agree() { # TRACE: what is stored and reported is what Python works out
 	rm -f agree.db*
 	"$kerncast" import "$1" -o agree.db >/dev/null
-	"$kerncast" report --by step --csv agree.db >agree.csv
-	python3 "$root/cuda_tests/e2e/steps.py" check "$1" agree.db agree.csv
+	for by in step range operator; do
+		"$kerncast" report --by $by --csv agree.db >agree.$by.csv
+	done
+	compare "$1"
 }
 
 @test "a launch is in the step of its call, whichever thread made it and whenever it ran" {
@@ -62,6 +68,95 @@ outside of steps,,1,,1,1,0,,1000,1000,0,0"
 		ORDER BY l.correlation)" t.db)" "125 operator aten::add in forward, 140 range forward"
 }
 
+# Kernels take 500 µs. "layer" is in itself, and once more with "head" in between; thread 2 has one of its own; 183 µs are
+# launched in an operator, and in no range.
+make_nested() { # into nested.json, and from there into n.db
+	rm -f n.db*
+	python3 - >nested.json <<-'END'
+		import json
+		events = []
+		def span(category, name, thread, start, end):
+		    events.append({"ph": "X", "cat": category, "name": name, "pid": 100, "tid": thread, "ts": start, "dur": end - start})
+		def launch(thread, call, duration):
+		    events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": thread, "ts": call,
+		                   "dur": 1, "args": {"correlation": call}})
+		    events.append({"ph": "X", "cat": "kernel", "name": "f", "pid": 0, "tid": 7, "ts": 1000 * call, "dur": duration,
+		                   "args": {"device": 0, "stream": 7, "correlation": call, "grid": [8, 1, 1], "block": [64, 1, 1]}})
+		span("user_annotation", "train", 1, 100, 300)
+		span("user_annotation", "layer", 1, 110, 200)
+		span("cpu_op", "aten::mm", 1, 115, 150)
+		launch(1, 120, 10)
+		span("user_annotation", "layer", 1, 150, 195)
+		launch(1, 160, 20)
+		span("cpu_op", "aten::mm", 1, 165, 185)
+		span("cpu_op", "aten::add", 1, 170, 180)
+		launch(1, 172, 40)
+		span("user_annotation", "head", 1, 186, 190)
+		launch(1, 187, 5)
+		span("user_annotation", "layer", 1, 188, 189)
+		launch(1, 188, 2)
+		launch(1, 250, 80)
+		span("user_annotation", "layer", 2, 100, 300)
+		launch(2, 210, 160)
+		span("cpu_op", "aten::mm", 1, 395, 410)
+		launch(1, 400, 183)
+		json.dump({"traceEvents": events}, open(1, "w"))
+	END
+	"$kerncast" import nested.json -o n.db >/dev/null
+}
+
+@test "ranges and operators: total and self time by hand, recursion counted once" {
+	make_nested
+	local head=name,launches,self_launches,measured,total_ns,self_ns,time_share_percent,simulated
+	equal "$("$kerncast" report --by range --csv n.db | tr -d '\r')" "$head
+layer,6,5,6,237000,232000,47.4,0
+train,6,1,6,157000,80000,31.4,0
+head,2,1,2,7000,5000,1.4,0
+outside of ranges,1,1,1,183000,183000,36.6,0"
+	equal "$("$kerncast" report --by operator --csv n.db | tr -d '\r')" "$head
+aten::mm,3,2,3,233000,193000,46.6,0
+aten::add,1,1,1,40000,40000,8,0
+outside of operators,5,5,5,267000,267000,53.4,0"
+	"$kerncast" report --by range --top 2 n.db >page
+	grep -qE '^  layer +6 +237 µs +232 µs +47.4 %$' page || { cat page; return 1; }
+	[[ $(<page) != *head* ]]
+	# layer and train have 6 launches each, of which those of 10 µs at most are 10, 5 and 2 in layer, in train, too.
+	equal "$("$kerncast" report --by range --csv --sort count --min 20us n.db | cut -d, -f1-6)" "name,launches,self_launches,measured,total_ns,self_ns
+layer,3,3,3,220000,220000
+train,3,1,3,140000,80000
+outside of ranges,1,1,1,183000,183000"
+}
+
+@test "ranges sort by launches, and as JSON are those of CSV" {
+	make_nested
+	sql "UPDATE launch_row SET measured_span = 1 WHERE measured_span = 160000" n.db # launches of layer outweigh its time no more
+	equal "$("$kerncast" report --by range --csv n.db | cut -d, -f1,2)" $'name,launches\ntrain,6\nlayer,6\nhead,2\noutside of ranges,1'
+	equal "$("$kerncast" report --by operator --csv --sort count n.db | cut -d, -f1,2)" \
+		$'name,launches\naten::mm,3\naten::add,1\noutside of operators,5'
+	make_nested
+	"$kerncast" report --json n.db >n.json
+	"$root/scripts/check-schemas" n.json
+	for by in range operator; do
+		equal "$(sqlite3 :memory: "SELECT value ->> 'name' || ',' || (value ->> 'launches') || ',' || (value ->> 'self_launches') || ',' ||
+			(value ->> 'measured') || ',' || (value ->> 'total_ns') || ',' || (value ->> 'self_ns') || ',' || round(value ->> 'time_share', 3)
+			FROM json_each(CAST(readfile('n.json') AS TEXT), '\$.${by}s')" | sed 's/\.0$//')" \
+			"$("$kerncast" report --by $by --csv n.db | tail -n +2 | cut -d, -f1-7)"
+	done
+}
+
+@test "ranges that hold themselves, in a damaged database, are counted once" {
+	make_nested
+	sql "UPDATE scope SET parent = local" n.db
+	equal "$("$kerncast" report --by range --csv n.db | cut -d, -f1-3,5,6)" "name,launches,self_launches,total_ns,self_ns
+layer,3,3,182000,182000
+train,1,1,80000,80000
+head,1,1,5000,5000
+outside of ranges,3,3,233000,233000"
+	sql "UPDATE scope SET parent = NULL, kind = 'neither'" n.db
+	keep none "$kerncast" report --by range n.db
+	equal "$(<none.status)" 1
+}
+
 @test "steps and scopes of a recording of two ranks on A100s are what Python works out from the trace" {
 	agree "$example"
 }
@@ -76,9 +171,16 @@ outside of steps,,1,,1,1,0,,1000,1000,0,0"
 @test "a step that is said wrong is found by the comparison" {
 	python3 "$root/cuda_tests/e2e/steps.py" make 1 >chance.json
 	agree chance.json
+	sed -i.kept 's/^forward,/&1/; s/^aten::mm,/&1/' agree.range.csv agree.operator.csv
+	keep check compare chance.json
+	equal "$(<check.status)" 1
+	contains "$(<check.out)" "range forward, launches: 1"
+	contains "$(<check.out)" "operator aten::mm, launches: 1"
+	mv agree.range.csv.kept agree.range.csv
+	mv agree.operator.csv.kept agree.operator.csv
 	sql "UPDATE launched_in SET scope = (SELECT min(scope) FROM launched_in)" agree.db
-	sed -i 's/,\([1-9]\)/,2\1/5' agree.csv
-	keep check python3 "$root/cuda_tests/e2e/steps.py" check chance.json agree.db agree.csv
+	sed -i 's/,\([1-9]\)/,2\1/5' agree.step.csv
+	keep check compare chance.json
 	equal "$(<check.status)" 1
 	contains "$(<check.out)" "step "
 	contains "$(<check.out)" " > "
@@ -120,16 +222,34 @@ outside of steps,,1,,1,1,0,,1000,1000,0,0"
 	keep none "$kerncast" report --by step t.db
 	equal "$(<none.status)" 1
 	contains "$(<none.err)" "t.db: no steps are known; an imported trace has them where torch.profiler was told of each"
+	for by in range operator; do
+		keep none "$kerncast" report --by $by t.db
+		equal "$(<none.status)" 1
+		contains "$(<none.err)" "t.db: no ${by}s are known; an imported trace of torch.profiler has them"
+	done
 	keep none "$kerncast" report --step 1 t.db
 	equal "$(<none.status)" 1
 	contains "$(<none.err)" "no launch matches the filter: step 1"
 	"$kerncast" report --json t.db >t.json
-	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.steps')")" "[]"
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.steps', '\$.ranges', '\$.operators')")" "[[],[],[]]"
 	for wrong in "" x 1.. ..2 3..2 1..x 1,,2 '1,' 1...2 -1 99999999999999999999 "$(seq -s, 65)"; do
 		keep wrong "$kerncast" report --step "$wrong" t.db
 		equal "$(<wrong.status)" 2 "status of --step \"$wrong\""
 		contains "$(<wrong.err)" "--step takes"
 	done
+}
+
+@test "more than 2,000,000 launches are read with --exact only" {
+	make_nested
+	sql "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) INSERT INTO launch_row
+		(id, stream, shape, launched, measured_span, measured_wait) SELECT (1 << 40) + 100 + i, stream, shape, i, 1000, 5
+		FROM n, (SELECT stream, shape FROM launch_row LIMIT 1)" n.db
+	for by in range operator; do
+		keep many "$kerncast" report --by $by n.db
+		equal "$(<many.status)" 1
+		contains "$(<many.err)" "--by $by needs all launches: add --exact"
+	done
+	equal "$("$kerncast" report --by range --exact --csv n.db | cut -d, -f1-2 | tail -n 2)" $'head,2\noutside of ranges,2000001'
 }
 
 @test "hostile ranges: any names, any nesting and 200,000 names in bounded memory" {
@@ -160,5 +280,9 @@ outside of steps,,1,,1,1,0,,1000,1000,0,0"
 	equal "$(sql "SELECT count(*) FROM scope WHERE name = '(others)'" h.db)" 64 "those in each other"
 	"$kerncast" report --by step h.db >page
 	contains "$(<page)" "step 9223372036854775807"
+	[[ $(<page) != *$'\e'* ]]
+	sql "UPDATE scope SET name = char(27) || ']0;title' WHERE name = 'range 0'" h.db
+	(ulimit -v 300000 && "$kerncast" report --by range h.db >page)
+	grep -q ']0;title *1 *1.00 µs' page
 	[[ $(<page) != *$'\e'* ]]
 }

@@ -1,0 +1,79 @@
+#include "scope_fields.h"
+#include "tools/command.h"
+#include "tools/output/fields.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT 2u
+
+#define FIELD(...) KC_FIELD_OF(struct kc_scope_use, __VA_ARGS__)
+static const struct kc_field scope_fields[] = {
+    FIELD("name", "name", TITLE, name),
+    FIELD("launches", "launches", COUNT64, launches),
+    FIELD("self_launches", NULL, COUNT64, own_launches),
+    FIELD("measured", NULL, COUNT64, measured),
+    FIELD("total_ns", "total", NS, total_ns, .about = "sum over the kernels launched in it and in what it held"),
+    FIELD("self_ns", "self", NS, own_ns, .about = "likewise, without what it held"),
+    FIELD("time_share", "share", PERCENT, share, .about = "of the time of all kernels"),
+};
+#undef FIELD
+static const struct kc_fields fields = KC_FIELDS(scope_fields, struct kc_scope_use);
+
+static int more_launches_first(const void *a, const void *b)
+{
+	const struct kc_scope_use *x = a, *y = b;
+
+	if (x->launches != y->launches)
+		return x->launches < y->launches ? 1 : -1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* What is in none stays the last. NULL: no memory. */
+static struct kc_scope_use *in_order(const struct kc_scopes_report *scopes, enum kc_sort by)
+{
+	struct kc_scope_use *rows = calloc(scopes->count + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < scopes->count; i++)
+		rows[i] = scopes->at[i];
+	if (rows && by == KC_SORT_COUNT)
+		qsort(rows, scopes->count - (scopes->has_outside != 0), sizeof(*rows), more_launches_first);
+	return rows;
+}
+
+int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
+{
+	const struct kc_scopes_report *scopes = view->scopes[view->by == KC_BY_OPERATOR];
+	size_t n = scopes->count < most ? scopes->count : most;
+	struct kc_scope_use *rows;
+	int rc = 0;
+
+	if (scopes->too_many) {
+		kc_error("--by %s needs all launches: add --exact, which reads all of them",
+			 kc_report_by_text(view->by));
+		return KC_EXIT_FAILED;
+	}
+	if (!scopes->has_names) {
+		kc_error("%s: no %ss are known; an imported trace of torch.profiler has them, with the calls that "
+			 "launched kernels in them",
+			 view->database, kc_report_by_text(view->by));
+		return KC_EXIT_FAILED;
+	}
+	rows = in_order(scopes, view->sorting.by);
+	if (!rows)
+		return -ENOMEM;
+	if (csv)
+		kc_fields_csv(&fields, rows, n, view->data->simulated, stdout);
+	else
+		rc = kc_fields_table(&fields, 0, rows, n, INDENT);
+	free(rows);
+	return rc;
+}
+
+json_t *kc_json_scopes(const struct kc_scopes_report *scopes)
+{
+	return scopes->too_many ? json_null() : kc_fields_json_list(&fields, scopes->at, scopes->count);
+}
