@@ -24,7 +24,7 @@ doctored() {
 			;;
 		commands13/report) kill -SEGV \$\$ ;;
 		commands4/prune) echo "Try --help" >&2 && exit 2 ;;
-		commands20/export)
+		commands22/export)
 			echo "x.c:1:2: runtime error: signed integer overflow" >&2
 			exit 1
 			;;
@@ -38,7 +38,7 @@ doctored() {
 @test "torture notices a lost launch, a doubled row, a crash, a sanitizer's report, a raw escape and its own wrong use" {
 	local case
 	doctored
-	torture --seed 1 --kerncast "$PWD/doctored" --case kills:0 --case kills:1 --case commands:13 --case commands:20 --case commands:4 \
+	torture --seed 1 --kerncast "$PWD/doctored" --case kills:0 --case kills:1 --case commands:13 --case commands:22 --case commands:4 \
 		--case names:0
 	cat torture.out
 	equal "$(<torture.status)" 1 "exit status"
@@ -50,7 +50,7 @@ doctored() {
 	grep -q 'sanitizer: .*runtime error' torture.out
 	grep -q 'doctored prune .*: status 2: Try --help' torture.out
 	grep -q 'a control character: .*x1b.31m' torture.out
-	for case in kills:0 kills:1 commands:13 commands:20 commands:4 names:0; do
+	for case in kills:0 kills:1 commands:13 commands:22 commands:4 names:0; do
 		contains "$(<torture.out)" "repeat: scripts/torture --seed 1 --case $case "
 		[[ -s out/found/1-${case/:/-}/FAILURE ]] || { echo "no files of $case"; return 1; }
 	done

@@ -62,7 +62,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
 
 
 def help_of(build, *arguments):
-    ended = subprocess.run([build.kerncast, *arguments, "--help"], capture_output=True, text=True)
+    ended = subprocess.run([build.kerncast, *arguments], capture_output=True, text=True)
     return ended.stdout if ended.returncode == 0 else ""
 
 
@@ -75,7 +75,7 @@ def forms_of(build, command):
     """How a command can be told to read a database, by its own help: each of its options, and every value that is named."""
     if command in OWN_FORMS:
         return OWN_FORMS[command]
-    text = help_of(build, command)
+    text = help_of(build, command, "--help")
     usage = text.split("\n", 1)[0]
     operands = ["{db}" for word in usage.split() if re.fullmatch(r"\[?DB\d?(\.\.\.)?\]?(\.\.\.)?", word)]
     if not operands:
@@ -97,7 +97,7 @@ def forms_of(build, command):
 
 def commands_of(build):
     """{command: forms} of those that read a database, and the names of those that do not."""
-    listed = re.findall(r"^  ([a-z]+) ", help_of(build).split("Commands:")[-1], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z]+) ", help_of(build, "--help", "all"), re.MULTILINE)
     reading = {command: forms_of(build, command) for command in listed if command not in WITHOUT_DATABASE}
     return (
         {command: forms for command, forms in reading.items() if forms},

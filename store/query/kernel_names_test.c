@@ -207,7 +207,7 @@ static void names_of_version_8_stay(void **state)
 	    SQLITE_OK);
 	sqlite3_close(db);
 	s = open_store(f, KC_STORE_READ);
-	expect(s, "PRAGMA user_version", "20");
+	expect(s, "PRAGMA user_version", "21");
 	expect(s, NAMES_IN("kernel"), "scale(as it was) saxpy _Z4waitPVi");
 	assert_int_equal(kc_kernel_names(s, KC_NAMES_NS), 0);
 	expect(s, NAMES_IN("kernel"), "scale(as it was) saxpy wait(int volatile*)");
