@@ -162,6 +162,17 @@ static void put_text(const char *text)
 	}
 }
 
+/* A line may end between alternatives: there may be more of them than fit one. */
+static void put_placeholder(const char *text)
+{
+	fputs(" Ns = Ns Ar ", stdout);
+	for (; *text; text++) {
+		putchar(*text);
+		if (*text == '|')
+			fputs("\\:", stdout);
+	}
+}
+
 static void put_options(const struct argp_option *option)
 {
 	for (; option->name || option->key; option++) {
@@ -172,7 +183,7 @@ static void put_options(const struct argp_option *option)
 			printf("Fl %c , ", option->key);
 		printf("Fl -%s", option->name);
 		if (option->arg)
-			printf(" Ns = Ns Ar %s", option->arg);
+			put_placeholder(option->arg);
 		putchar('\n');
 		put_text(option->doc);
 		putchar('\n');

@@ -31,7 +31,7 @@ query_json() { # FILE PATH
 @test "wrong use: status 2, on standard error" {
 	local command
 	for command in "" "nosuch" "run" "run --measure nonsense true" "report --by colour" "report --json --csv" \
-		"prune --keep 1 a b" "report --run x $RECORDED" "export $RECORDED" "export --csv --chrome" "recover a b"; do
+		"report --run x $RECORDED" "export $RECORDED" "export --csv --chrome" "prune a b"; do
 		keep wrong "$kerncast" $command
 		status_is 2 wrong
 		equal "$(<wrong.out)" "" "standard output of: $command"

@@ -6,10 +6,72 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES_KEPT 64u
+
+/* Names found before: each one is told apart from those of all other processes. */
+struct names {
+	int64_t ids[NAMES_KEPT];
+	char *of[NAMES_KEPT];
+	uint32_t count;
+};
+
 struct reader {
 	struct kc_store *store;
 	sqlite3_stmt *launch, *transfer, *graph, *stream;
+	struct names streams, processes;
 };
+
+/* NULL: it was not found before. */
+static const char *found_name(const struct names *names, int64_t id)
+{
+	for (uint32_t i = 0; i < names->count; i++)
+		if (names->ids[i] == id)
+			return names->of[i];
+	return NULL;
+}
+
+/* Keeps a copy, if there is room. */
+static void keep_name(struct names *names, int64_t id, const char *name)
+{
+	char *copy = names->count < NAMES_KEPT ? strdup(name) : NULL;
+
+	if (!copy)
+		return;
+	names->ids[names->count] = id;
+	names->of[names->count++] = copy;
+}
+
+static void clear_names(struct names *names)
+{
+	while (names->count)
+		free(names->of[--names->count]);
+}
+
+/* NULL: no memory. */
+static char *stream_name(struct reader *r, int64_t stream)
+{
+	const char *found = found_name(&r->streams, stream);
+	char *name = found ? strdup(found) : kc__row_name(r->stream, stream);
+
+	if (!found && name)
+		keep_name(&r->streams, stream, name);
+	return name;
+}
+
+static int process_name(struct reader *r, int64_t process, char **name)
+{
+	const char *found = found_name(&r->processes, process);
+	int rc;
+
+	if (found) {
+		*name = strdup(found);
+		return *name ? 0 : -ENOMEM;
+	}
+	rc = kc__place_name(r->store, process, name);
+	if (rc == 0)
+		keep_name(&r->processes, process, *name);
+	return rc;
+}
 
 /* The row has the name, the thread, the stream and the number of the call. */
 static int read_side(struct reader *r, const struct kc_interval *interval, struct kc_gap_side *out)
@@ -24,9 +86,8 @@ static int read_side(struct reader *r, const struct kc_interval *interval, struc
 		out->name = kc__column_text(row, 0);
 		if (sqlite3_column_type(row, 1) != SQLITE_NULL)
 			out->thread = sqlite3_column_int64(row, 1);
-		out->stream = sqlite3_column_type(row, 2) != SQLITE_NULL
-				  ? kc__row_name(r->stream, sqlite3_column_int64(row, 2))
-				  : strdup("");
+		out->stream = sqlite3_column_type(row, 2) != SQLITE_NULL ? stream_name(r, sqlite3_column_int64(row, 2))
+									 : strdup("");
 		if (sqlite3_column_type(row, 3) != SQLITE_NULL && sqlite3_column_int(row, 3) != KC_API_UNKNOWN)
 			out->call = kc_api_name((uint32_t)sqlite3_column_int(row, 3));
 	}
@@ -53,7 +114,7 @@ static int read_gap(struct reader *r, const struct kc_gap *gap, struct kc_gap_ac
 	out->gap = *gap;
 	if (rc == 0)
 		rc = read_side(r, &gap->after, &out->after);
-	return rc ? rc : kc__place_name(r->store, out->process, &out->process_name);
+	return rc ? rc : process_name(r, out->process, &out->process_name);
 }
 
 static int prepare(struct reader *r, enum kc_stream_naming naming)
@@ -102,6 +163,8 @@ int kc__gap_rows(struct kc_store *s, const struct kc_gaps *gaps, const int64_t *
 	sqlite3_finalize(r.transfer);
 	sqlite3_finalize(r.graph);
 	sqlite3_finalize(r.stream);
+	clear_names(&r.streams);
+	clear_names(&r.processes);
 	return rc;
 }
 
