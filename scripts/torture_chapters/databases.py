@@ -68,7 +68,7 @@ def help_of(build, *arguments):
 
 def choices(placeholder):
     """Values of an option as its help names them: "kernel|model", "N|all"."""
-    return [{"N": "1"}.get(choice, choice) for choice in placeholder.split("|") if choice != "FILE"]
+    return [{"N": "1", "K..N[,...]": "1..2"}.get(choice, choice) for choice in placeholder.split("|") if choice != "FILE"]
 
 
 def forms_of(build, command):
