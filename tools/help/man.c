@@ -163,7 +163,7 @@ static void put_text(const char *text)
 }
 
 /* A line may end between alternatives: there may be more of them than fit one. */
-static void put_placeholder(const char *text)
+static void put_argument(const char *text)
 {
 	fputs(" Ns = Ns Ar ", stdout);
 	for (; *text; text++) {
@@ -183,7 +183,7 @@ static void put_options(const struct argp_option *option)
 			printf("Fl %c , ", option->key);
 		printf("Fl -%s", option->name);
 		if (option->arg)
-			put_placeholder(option->arg);
+			put_argument(option->arg);
 		putchar('\n');
 		put_text(option->doc);
 		putchar('\n');

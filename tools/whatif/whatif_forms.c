@@ -21,7 +21,7 @@ struct row {
 	const char *name, *answer, *evidence, *note;
 	uint64_t launches;
 	double share, here_ns, there_ns, low_ns, high_ns;
-	double filling, library; /* shares of here_ns */
+	double filling, of_library; /* shares of here_ns */
 	char note_text[192];
 };
 
@@ -33,7 +33,7 @@ static const struct kc_field kernel_list[] = {
     FIELD("there_ns", "there", NS, there_ns, 0),     FIELD("there_low_ns", "from", NS, low_ns, 0),
     FIELD("there_high_ns", "to", NS, high_ns, 0),    FIELD("answer", "there it is", TEXT, answer, 0),
     FIELD("evidence", NULL, TEXT, evidence, 0),      FIELD("filling", NULL, PERCENT, filling, 0),
-    FIELD("library", NULL, PERCENT, library, 0),     FIELD("note", NULL, NOTE, note, 0),
+    FIELD("library", NULL, PERCENT, of_library, 0),  FIELD("note", NULL, NOTE, note, 0),
 };
 static const struct kc_fields kernel_fields = KC_FIELDS(kernel_list, struct row);
 
@@ -93,7 +93,7 @@ static void say_note(struct row *row, const struct kc_whatif_kernel *kernel, enu
 		return;
 	if (row->filling < 0.5)
 		kc_add_text(out, sizeof(row->note_text), "; does not fill it");
-	if (row->library > 0.5 && evidence != KC_ELSEWHERE_KNOWN)
+	if (row->of_library > 0.5 && evidence != KC_ELSEWHERE_KNOWN)
 		kc_add_text(out, sizeof(row->note_text), "; its library may choose another kernel there");
 }
 
@@ -105,7 +105,7 @@ static void fill_kernel(const struct kc_whatif *w, const struct kc_whatif_kernel
 	    .name = kc_measured_kernel(&w->names, kernel->kernel)->name,
 	    .launches = kernel->launches,
 	    .filling = kernel->filling_ns / kernel->time_ns,
-	    .library = kernel->library_ns / kernel->time_ns,
+	    .of_library = kernel->library_ns / kernel->time_ns,
 	    .share = kernel->time_ns / (w->sum.here_ns + w->sum.unknown_ns),
 	};
 	fill_times(row, &kernel->sum);
