@@ -204,25 +204,20 @@ static void memory_tells_how_long_a_loop_goes_through_it(void **state)
  * then, whatever the memory for them held before. */
 static void more_loops_than_are_surveyed(void **state)
 {
-	static char body[65536], text[70000];
+	static char text[70000];
 	struct kc_cost_argument arguments[3] = {{.value = POINTER, .known = 1}, {.known = 0}};
 	struct kc_cost_launch launch = {
 	    .grid = {1, 1, 1}, .block = {32, 1, 1}, .arguments = arguments, .argument_count = 3};
 	struct kc_counts counts;
-	size_t length = 0, bytes;
 	unsigned char *scratch;
 	struct kernel k;
+	size_t bytes;
 
 	(void)state;
-	for (unsigned i = 0; i < 200; i++)
-		length += (size_t)sprintf(body + length,
-					  "mov.u32 %%r4, 0;\nR%u:\nmul.wide.u32 %%rd2, %%r4, 4;\n"
-					  "add.s64 %%rd3, %%rd1, %%rd2;\nld.global.u32 %%r6, [%%rd3];\n"
-					  "add.s32 %%r4, %%r4, 1;\nsetp.ne.u32 %%p2, %%r6, 0;\n@%%p2 bra R%u;\n",
-					  i, i);
-	strcpy(text, KERNEL(""));
-	strcpy(strstr(text, "ret;"), body);
-	strcat(text, "ret;\n}\n");
+	put_loops(text, sizeof(text),
+		  "mov.u32 %%r4, 0;\nR%u:\nmul.wide.u32 %%rd2, %%r4, 4;\nadd.s64 %%rd3, %%rd1, %%rd2;\n"
+		  "ld.global.u32 %%r6, [%%rd3];\nadd.s32 %%r4, %%r4, 1;\nsetp.ne.u32 %%p2, %%r6, 0;\n@%%p2 bra R%u;\n",
+		  200);
 	read_kernel(&k, text);
 	assert_int_equal(k.rc, 0);
 	bytes = kc_cost_scratch_bytes(k.cost);

@@ -282,20 +282,15 @@ static void at_a_launch_within_two_percent(void **state)
 /* A hundred consecutive loops, each of which is evaluated: too much for a launch. */
 static void at_a_launch_too_much(void **state)
 {
-	static char body[65536], text[70000];
+	static char text[70000];
 	struct kc_counts counts;
-	size_t length = 0;
 	struct kernel k;
 
 	(void)state;
-	for (unsigned i = 0; i < 100; i++)
-		length += (size_t)sprintf(body + length,
-					  "mov.u32 %%r4, 0;\nR%u:\nfma.rn.f32 %%f1, %%f1, %%f1, %%f1;\nadd.s32 %%r4, "
-					  "%%r4, 1;\nsetp.lt.s32 %%p2, %%r4, %%r1;\n@%%p2 bra R%u;\n",
-					  i, i);
-	strcpy(text, KERNEL(""));
-	strcpy(strstr(text, "ret;"), body);
-	strcat(text, "ret;\n}\n");
+	put_loops(text, sizeof(text),
+		  "mov.u32 %%r4, 0;\nR%u:\nfma.rn.f32 %%f1, %%f1, %%f1, %%f1;\nadd.s32 %%r4, %%r4, 1;\n"
+		  "setp.lt.s32 %%p2, %%r4, %%r1;\n@%%p2 bra R%u;\n",
+		  100);
 	read_kernel(&k, text);
 	assert_int_equal(k.rc, 0);
 	assert_int_equal(evaluate(&k, 1, 32, 9, KC_COST_EFFORT_LAUNCH, &counts), -EAGAIN);

@@ -57,6 +57,17 @@ static void let_go(struct kernel *k)
 }
 
 #define POINTER UINT64_C(0x10000000)
+/* A kernel of `count` loops after one another, each written by `loop` from its number, twice. */
+static inline void put_loops(char *text, size_t size, const char *loop, unsigned count)
+{
+	size_t length = 0;
+
+	add_to(text, size, &length, "%s", KERNEL_BEGINS);
+	for (unsigned i = 0; i < count; i++)
+		add_to(text, size, &length, loop, i, i);
+	add_to(text, size, &length, "%s", KERNEL_ENDS);
+}
+
 #define UNKNOWN UINT64_MAX
 
 /* blocks of `threads` threads, n */

@@ -14,6 +14,13 @@ char *kc__column_text(sqlite3_stmt *row, int i)
 	return strdup(text ? text : "");
 }
 
+uint32_t kc__column_u32(sqlite3_stmt *row, int i)
+{
+	int64_t value = sqlite3_column_int64(row, i);
+
+	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
 int kc__select(struct kc_store *s, const struct kc_selection *selection, const char *sql,
 	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg)
 {

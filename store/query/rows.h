@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kc_counts;
 struct kc_device_row;
@@ -26,6 +27,8 @@ int kc__select(struct kc_store *s, const struct kc_selection *selection, const c
 	       int (*fn)(sqlite3_stmt *row, void *arg), void *arg);
 /* A copy of the text in column i, "" for SQL's NULL; NULL: no memory. */
 char *kc__column_text(sqlite3_stmt *row, int i);
+/* The number in column i; 0 where it is none that fits. */
+uint32_t kc__column_u32(sqlite3_stmt *row, int i);
 /* Of the table `work`. 0; -EINVAL: the column does not hold counts. */
 int kc__column_counts(sqlite3_stmt *row, int i, struct kc_counts *counts);
 

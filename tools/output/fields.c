@@ -335,6 +335,14 @@ void kc_fields_csv(const struct kc_fields *fields, const void *rows, size_t n, i
 	}
 }
 
+int kc_fields_put(const struct kc_fields *fields, unsigned in, const void *rows, size_t n, struct kc_fields_form form)
+{
+	if (!form.csv)
+		return kc_fields_table(fields, in, rows, n, form.indent);
+	kc_fields_csv(fields, rows, n, form.simulated, stdout);
+	return 0;
+}
+
 json_t *kc_fields_of_page(const struct kc_fields *fields, unsigned in)
 {
 	static const char *const units[] = {

@@ -78,6 +78,12 @@ json_t *kc_fields_json_list(const struct kc_fields *fields, const void *rows, si
 /* Of all fields that have a column in CSV: the line of their heads, and those of the rows. The last column says of each
  * row whether a stand-in device was used. */
 void kc_fields_csv(const struct kc_fields *fields, const void *rows, size_t n, int simulated, FILE *to);
+/* As CSV on stdout, or as kc_fields_table() does. */
+struct kc_fields_form {
+	int csv, simulated;
+	unsigned indent;
+};
+int kc_fields_put(const struct kc_fields *fields, unsigned in, const void *rows, size_t n, struct kc_fields_form form);
 /* What the page makes the columns in these tables of: an array of `key`, `head`, `unit` and `about`. NULL: out of
  * memory. */
 json_t *kc_fields_of_page(const struct kc_fields *fields, unsigned in);

@@ -287,19 +287,6 @@ void kc_activity_rows_free(struct kc_activity_rows *rows)
 
 /* --- by time, gap or copy */
 
-/* As CSV, or as the table of text with the columns in it. */
-struct form {
-	int csv, simulated;
-};
-
-static int put(const struct kc_fields *fields, unsigned in, const void *rows, size_t n, struct form form)
-{
-	if (!form.csv)
-		return kc_fields_table(fields, in, rows, n, INDENT);
-	kc_fields_csv(fields, rows, n, form.simulated, stdout);
-	return 0;
-}
-
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -307,7 +294,7 @@ static size_t least(size_t a, size_t b)
 
 /* GPUs, then processes on them, then streams, as one list. */
 static int put_times(const struct kc_activity *activity, const struct kc_activity_rows *rows, size_t most,
-		     struct form form)
+		     struct kc_fields_form form)
 {
 	size_t counts[] = {activity->device_count, activity->place_count, activity->stream_count}, n = 0;
 	const struct kc_time_row *from[] = {rows->devices, rows->places, rows->streams};
@@ -320,7 +307,7 @@ static int put_times(const struct kc_activity *activity, const struct kc_activit
 		memcpy(all + n, from[i], counts[i] * sizeof(*all));
 		n += counts[i];
 	}
-	rc = put(&kc_time_fields, KC_TIME_BY, all, least(n, most), form);
+	rc = kc_fields_put(&kc_time_fields, KC_TIME_BY, all, least(n, most), form);
 	free(all);
 	return rc;
 }
@@ -328,7 +315,7 @@ static int put_times(const struct kc_activity *activity, const struct kc_activit
 int kc_activity_by(const struct kc_report_view *view, size_t most, int csv)
 {
 	const struct kc_activity *activity = view->activity;
-	const struct form form = {csv, view->data->simulated};
+	const struct kc_fields_form form = {csv, view->data->simulated, INDENT};
 	struct kc_activity_rows rows;
 	int rc;
 
@@ -342,9 +329,9 @@ int kc_activity_by(const struct kc_report_view *view, size_t most, int csv)
 	if (rc == 0 && view->by == KC_BY_TIME)
 		rc = put_times(activity, &rows, most, form);
 	else if (rc == 0 && view->by == KC_BY_GAP)
-		rc = put(&kc_gap_fields, KC_GAPS_TEXT, rows.gaps, least(activity->gap_count, most), form);
+		rc = kc_fields_put(&kc_gap_fields, KC_GAPS_TEXT, rows.gaps, least(activity->gap_count, most), form);
 	else if (rc == 0)
-		rc = put(&kc_copy_fields, 0, activity->copies, least(activity->copy_count, most), form);
+		rc = kc_fields_put(&kc_copy_fields, 0, activity->copies, least(activity->copy_count, most), form);
 	kc_activity_rows_free(&rows);
 	return rc;
 }

@@ -49,7 +49,7 @@ int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
 	const struct kc_scopes_report *scopes = view->scopes[view->by == KC_BY_OPERATOR];
 	size_t n = scopes->count < most ? scopes->count : most;
 	struct kc_scope_use *rows;
-	int rc = 0;
+	int rc;
 
 	if (scopes->too_many) {
 		kc_error("--by %s needs all launches: add --exact, which reads all of them",
@@ -65,10 +65,7 @@ int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
 	rows = in_order(scopes, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;
-	if (csv)
-		kc_fields_csv(&fields, rows, n, view->data->simulated, stdout);
-	else
-		rc = kc_fields_table(&fields, 0, rows, n, INDENT);
+	rc = kc_fields_put(&fields, 0, rows, n, (struct kc_fields_form){csv, view->data->simulated, INDENT});
 	free(rows);
 	return rc;
 }

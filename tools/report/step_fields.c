@@ -71,7 +71,7 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	const struct kc_steps_report *steps = view->steps;
 	size_t n = steps->count < most ? steps->count : most;
 	struct kc_step_use *rows;
-	int rc = 0;
+	int rc;
 
 	if (steps->too_many) {
 		kc_error("--by step needs the times of all launches: add --exact, which reads all of them");
@@ -86,10 +86,7 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	rows = in_order(steps, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;
-	if (csv)
-		kc_fields_csv(&fields, rows, n, view->data->simulated, stdout);
-	else
-		rc = kc_fields_table(&fields, 0, rows, n, INDENT);
+	rc = kc_fields_put(&fields, 0, rows, n, (struct kc_fields_form){csv, view->data->simulated, INDENT});
 	free(rows);
 	return rc;
 }

@@ -61,13 +61,6 @@ double kc_work_bytes(const struct kc_counts *counts)
 	" k.max_threads_per_block FROM work w JOIN shape s ON s.id = w.shape JOIN kernel k ON k.id = s.kernel"         \
 	" WHERE w.process = ?1 ORDER BY w.shape, w.arguments LIMIT ?2"
 
-static uint32_t column(sqlite3_stmt *row, int i)
-{
-	int64_t value = sqlite3_column_int64(row, i);
-
-	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
-}
-
 /* Of what delivers so much per second: latency is no such limit. */
 static uint32_t longest_of(const struct kc_resource_times *times)
 {
@@ -84,17 +77,18 @@ static int read_known(const struct reader *r, sqlite3_stmt *row, struct known *o
 {
 	const struct kc_device_row *on = kc_report_device(r->report, sqlite3_column_int64(row, 3));
 	const struct kc_shape shape = {
-	    .grid = {column(row, 4), column(row, 5), column(row, 6)},
-	    .block = {column(row, 7), column(row, 8), column(row, 9)},
-	    .dynamic_shared_bytes = column(row, 10),
+	    .grid = {kc__column_u32(row, 4), kc__column_u32(row, 5), kc__column_u32(row, 6)},
+	    .block = {kc__column_u32(row, 7), kc__column_u32(row, 8), kc__column_u32(row, 9)},
+	    .dynamic_shared_bytes = kc__column_u32(row, 10),
 	};
-	const struct kc_resources resources = {column(row, 12), column(row, 13), column(row, 14), column(row, 15)};
+	const struct kc_resources resources = {kc__column_u32(row, 12), kc__column_u32(row, 13),
+					       kc__column_u32(row, 14), kc__column_u32(row, 15)};
 	struct kc_resource_times times;
 	struct kc_counts counts;
 	struct kc_work work;
 
 	if (!on || kc__column_counts(row, 2, &counts) || !kc_counts_are_known(&counts) ||
-	    kc_work_init(&work, &on->device, &resources, &shape, column(row, 11)) ||
+	    kc_work_init(&work, &on->device, &resources, &shape, kc__column_u32(row, 11)) ||
 	    kc_resource_times(&on->device, &work, &counts, &times))
 		return -ENODATA;
 	*out = (struct known){

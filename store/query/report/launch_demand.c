@@ -13,13 +13,6 @@
 	" LEFT JOIN work w ON w.process = r.id >> ?2 AND w.shape = r.shape AND w.arguments = coalesce(r.arguments, 0)" \
 	" WHERE r.id = ?1"
 
-static uint32_t column(sqlite3_stmt *row, int i)
-{
-	int64_t value = sqlite3_column_int64(row, i);
-
-	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
-}
-
 /* A GPU of another maker is none of those built in. */
 static const struct kc_device *stand_in(const struct kc_device *device, const struct kc_device *otherwise)
 {
@@ -54,18 +47,19 @@ static int read_launch(struct kc_store *s, sqlite3_stmt *row, const struct kc_de
 		       struct kc_launch_demand *out)
 {
 	const struct kc_shape shape = {
-	    .grid = {column(row, 1), column(row, 2), column(row, 3)},
-	    .block = {column(row, 4), column(row, 5), column(row, 6)},
-	    .dynamic_shared_bytes = column(row, 7),
+	    .grid = {kc__column_u32(row, 1), kc__column_u32(row, 2), kc__column_u32(row, 3)},
+	    .block = {kc__column_u32(row, 4), kc__column_u32(row, 5), kc__column_u32(row, 6)},
+	    .dynamic_shared_bytes = kc__column_u32(row, 7),
 	};
-	const struct kc_resources resources = {column(row, 9), column(row, 10), column(row, 11), column(row, 12)};
+	const struct kc_resources resources = {kc__column_u32(row, 9), kc__column_u32(row, 10), kc__column_u32(row, 11),
+					       kc__column_u32(row, 12)};
 	int rc;
 
 	out->device_id = sqlite3_column_int64(row, 0);
 	rc = find_device(s, out->device_id, otherwise, &out->device);
 	if (rc < 0)
 		return rc;
-	if (kc_work_init(&out->work, &out->device, &resources, &shape, column(row, 8)))
+	if (kc_work_init(&out->work, &out->device, &resources, &shape, kc__column_u32(row, 8)))
 		return -ENODATA;
 	out->is_counted = sqlite3_column_type(row, 13) == SQLITE_BLOB && !kc__column_counts(row, 13, &out->counts);
 	return 0;
