@@ -1,6 +1,5 @@
 # --measure=adaptive: what is known well is measured in windows. Time passes in these programs only while all of their
 # threads wait (cuda_tests/playback/simulated_time.c), so that the machine's speed does not matter.
-# Runs in real time.
 load ../common
 
 steady() { # ADAPTIVE|all DB ARGUMENTS...
