@@ -1,4 +1,5 @@
 # Which process of a job each is, as launchers tell it by variables, and how that is shown.
+# Runs in real time.
 load common
 
 demo=$build/demo-shared

@@ -1,4 +1,5 @@
 # kerncast pairs: which kernels of a run would gain from running together, on the simulated device and on traces.
+# Runs in real time.
 load common
 
 json() { # PATH [FILE]

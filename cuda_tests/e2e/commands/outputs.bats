@@ -1,4 +1,5 @@
 # One document, several outputs: whatever number the text, CSV, Markdown or the page has is in JSON, and reads as that does.
+# Runs in real time.
 load ../common
 
 agree() { # NUMBERS ROWS JSON OUTPUT...: so many numbers and rows of tables at least are compared, and none differs

@@ -1,4 +1,5 @@
 # kerncast slow: which launches took longer than they should, and why. Figures are of the simulated device.
+# Runs in real time.
 load ../common
 
 program() { # SEED [CAUSE=KERNEL:AMOUNT]...
