@@ -79,6 +79,10 @@ SHIM_SRC      := $(call sources,shim) $(call rooms,shim,.S)
 TOOLS_SRC     := $(call sources,tools)
 TOOLS_FILES   := $(call rooms,tools,.S)
 TOOLS_OBJ     := $(call obj,$(TOOLS_SRC) $(TOOLS_FILES))
+# kerncast, and kerncast-lab: main.o with what it is to be. All else is in an archive, of which each links what it needs.
+PROGRAM_OBJ   := $(BUILD)/tools/main.o
+LAB_OBJ       := $(PROGRAM_OBJ) $(BUILD)/tools/lab/lab.o
+PROGRAMS      := kerncast kerncast-lab
 TEST_SRC      := $(foreach folder,predictor store shim tools,$(call rooms,$(folder),_test.c))
 BENCH_SRC     := $(foreach folder,predictor store shim,$(call rooms,$(folder),_bench.c))
 FUZZ_SRC      := $(foreach folder,predictor store tools,$(call rooms,$(folder),_fuzz.c))
@@ -111,7 +115,7 @@ UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/nu
 NAMES_LIBS    := -liberty
 SYSTEM_LIBS   := -pthread -ldl -lm
 
-all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(BUILD)/kerncast $(BUILD)/hooks-agree ## libkerncast.so and kerncast (the default)
+all: $(BUILD)/libkerncast.so $(BUILD)/libkerncast-audit.so $(addprefix $(BUILD)/,$(PROGRAMS)) $(BUILD)/hooks-agree ## libkerncast.so, kerncast and kerncast-lab (the default)
 
 $(BUILD)/%.o: %.c $(READY)
 	@mkdir -p $(@D)
@@ -148,7 +152,7 @@ $(SHIM): $(filter-out %/dlsym_entry.o,$(call obj,$(SHIM_SRC))) $(BUILD)/shim/ent
 $(BUILD)/shim/entry/local/dlsym_entry.o: $(BUILD)/shim/entry/dlsym_entry.o
 	@mkdir -p $(@D)
 	objcopy -w --localize-symbol='dlsym@*' $< $@
-$(TOOLS): $(filter-out %/main.o,$(TOOLS_OBJ))
+$(TOOLS): $(filter-out $(LAB_OBJ),$(TOOLS_OBJ))
 $(ARCHIVES) $(SHIM) $(TOOLS):
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -168,8 +172,10 @@ $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scr
 $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
 	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
-$(BUILD)/kerncast: $(TOOLS_OBJ) $(ARCHIVES)
-	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
+$(BUILD)/kerncast: $(PROGRAM_OBJ)
+$(BUILD)/kerncast-lab: $(LAB_OBJ)
+$(addprefix $(BUILD)/,$(PROGRAMS)): $(TOOLS) $(ARCHIVES)
+	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(SQLITE_LIBS) $(JSON_LIBS) $(ZLIB_LIBS) \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 
 # A test links the archive of its own folder before those below it.
@@ -200,7 +206,8 @@ $(BUILD)/store/query/renumbered_test: LDFLAGS += -Wl,--wrap=kc_intern
 -include cuda_tests/real_driver/real_driver.mk
 
 # What starts no thread shows ThreadSanitizer nothing.
-SINGLE_THREADED := $(filter $(BUILD)/predictor/% $(BUILD)/tools/tune/%,$(TESTS)) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
+SINGLE_THREADED := $(filter $(addprefix $(BUILD)/,predictor/% tools/tune/% tools/lab/basis/%),$(TESTS)) \
+  $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS)
 UNIT_TESTS := $(filter-out $(if $(filter thread,$(SAN)),$(SINGLE_THREADED)), \
   $(TESTS) $(SIMCUDA_TESTS) $(EXPERIMENT_TESTS) $(EXPLAIN_TESTS))
 unit-tests: $(UNIT_TESTS)
@@ -295,11 +302,14 @@ sanitize: ## unit tests and the library itself under the sanitizers
 	  scripts/run-tests $$($(call under,address-undefined) list-tests) $$($(call under,thread) list-tests) \
 	  $(wildcard cuda_tests/sanitize/*.bats)
 
-$(BUILD)/kerncast.1: $(BUILD)/kerncast
-	$< --man >$@
 SHELLS := bash zsh fish
-$(addprefix $(BUILD)/kerncast.,$(SHELLS)): $(BUILD)/kerncast.%: $(BUILD)/kerncast
-	$< --completion $* >$@
+define of_program # NAME: its manual page and completions
+$(BUILD)/$(1).1: $(BUILD)/$(1)
+	$$< --man >$$@
+$(addprefix $(BUILD)/$(1).,$(SHELLS)): $(BUILD)/$(1).%: $(BUILD)/$(1)
+	$$< --completion $$* >$$@
+endef
+$(foreach program,$(PROGRAMS),$(eval $(call of_program,$(program))))
 PLACE := $(DESTDIR)$(PREFIX)
 LIBRARIES := $(PLACE)/lib/kerncast
 MANUALS := $(PLACE)/share/man/man1
@@ -309,20 +319,21 @@ ZSH_FUNCTIONS ?= share/zsh/site-functions
 ZSH_COMPLETIONS := $(PLACE)/$(ZSH_FUNCTIONS)
 FISH_COMPLETIONS := $(PLACE)/share/fish/vendor_completions.d
 SCHEMAS := $(PLACE)/share/kerncast/schemas
-install: all $(BUILD)/kerncast.1 $(addprefix $(BUILD)/kerncast.,$(SHELLS)) ## into PREFIX (/usr/local), below DESTDIR
-	install -D -m 755 $(BUILD)/kerncast "$(PLACE)/bin/kerncast"
+install: all $(foreach program,$(PROGRAMS),$(addprefix $(BUILD)/$(program).,1 $(SHELLS))) ## into PREFIX (/usr/local), below DESTDIR
+	install -d -m 755 "$(PLACE)/bin" "$(MANUALS)" "$(BASH_COMPLETIONS)" "$(ZSH_COMPLETIONS)" "$(FISH_COMPLETIONS)" "$(SCHEMAS)"
+	install -m 755 $(addprefix $(BUILD)/,$(PROGRAMS)) "$(PLACE)/bin"
 	install -D -m 755 $(BUILD)/libkerncast.so "$(LIBRARIES)/libkerncast.so"
 	install -D -m 755 $(BUILD)/libkerncast-audit.so "$(LIBRARIES)/libkerncast-audit.so"
-	install -D -m 644 $(BUILD)/kerncast.1 "$(MANUALS)/kerncast.1"
-	install -D -m 644 $(BUILD)/kerncast.bash "$(BASH_COMPLETIONS)/kerncast"
-	install -D -m 644 $(BUILD)/kerncast.zsh "$(ZSH_COMPLETIONS)/_kerncast"
-	install -D -m 644 $(BUILD)/kerncast.fish "$(FISH_COMPLETIONS)/kerncast.fish"
-	install -d -m 755 "$(SCHEMAS)"
+	install -m 644 $(PROGRAMS:%=$(BUILD)/%.1) "$(MANUALS)"
+	install -m 644 $(PROGRAMS:%=$(BUILD)/%.fish) "$(FISH_COMPLETIONS)"
+	@for program in $(PROGRAMS); do \
+	  install -m 644 $(BUILD)/$$program.bash "$(BASH_COMPLETIONS)/$$program" && \
+	  install -m 644 $(BUILD)/$$program.zsh "$(ZSH_COMPLETIONS)/_$$program" || exit 1; done
 	install -m 644 tools/schemas/*.schema.json "$(SCHEMAS)"
 uninstall: ## removes what install put there
-	rm -f "$(PLACE)/bin/kerncast" "$(LIBRARIES)/libkerncast.so" "$(LIBRARIES)/libkerncast-audit.so" \
-	  "$(MANUALS)/kerncast.1" "$(BASH_COMPLETIONS)/kerncast" "$(ZSH_COMPLETIONS)/_kerncast" \
-	  "$(FISH_COMPLETIONS)/kerncast.fish" $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
+	rm -f "$(LIBRARIES)/libkerncast.so" "$(LIBRARIES)/libkerncast-audit.so" $(foreach program,$(PROGRAMS),\
+	  "$(PLACE)/bin/$(program)" "$(MANUALS)/$(program).1" "$(BASH_COMPLETIONS)/$(program)" \
+	  "$(ZSH_COMPLETIONS)/_$(program)" "$(FISH_COMPLETIONS)/$(program).fish") $(patsubst tools/schemas/%,"$(SCHEMAS)/%",$(wildcard tools/schemas/*.schema.json))
 	rmdir "$(LIBRARIES)" "$(SCHEMAS)" "$(PLACE)/share/kerncast" 2>/dev/null || true
 
 # --- packages, in build/dist, for any Linux on x86-64 with glibc 2.28 or newer. The first needs the network, for zig.

@@ -1,5 +1,4 @@
-#include "command.h"
-#include "tools/help/examples.h"
+#include "program.h"
 #include "tools/input/mistyped.h"
 
 #include <ctype.h>
@@ -17,16 +16,33 @@
 
 const struct kc_command *kc_command_at(unsigned i)
 {
-	static const struct kc_command *const commands[] = {
-	    &kc_command_run,        &kc_command_report,    &kc_command_diff,     &kc_command_slow,
-	    &kc_command_pairs,      &kc_command_whatif,    &kc_command_doctor,   &kc_command_devices,
-	    &kc_command_recover,    &kc_command_prune,     &kc_command_merge,    &kc_command_learn,
-	    &kc_command_export,     &kc_command_predict,   &kc_command_slowdown, &kc_command_import,
-	    &kc_command_replay,     &kc_command_calibrate, &kc_command_explain,  &kc_command_basis,
-	    &kc_command_experiment, &kc_command_tune,
-	};
+	return kc_program.commands[i];
+}
 
-	return i < sizeof(commands) / sizeof(*commands) ? commands[i] : NULL;
+const struct kc_command *kc_command_that_runs(void)
+{
+	const struct kc_command *command;
+	unsigned i = 0;
+
+	while ((command = kc_command_at(i)) && !command->argument_ends_options)
+		i++;
+	return command;
+}
+
+const struct kc_example *kc_example_at(unsigned i)
+{
+	return kc_program.examples[i].command ? &kc_program.examples[i] : NULL;
+}
+
+const struct kc_example *kc_example_of(const char *command)
+{
+	const struct kc_example *example;
+
+	for (unsigned i = 0; (example = kc_example_at(i)); i++) {
+		if (strcmp(example->command, command) == 0)
+			return example;
+	}
+	return NULL;
 }
 
 void kc_error(const char *format, ...)
@@ -34,7 +50,7 @@ void kc_error(const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
-	fputs("kerncast: ", stderr);
+	fprintf(stderr, "%s: ", kc_program.name);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -88,8 +104,8 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	    .children = children,
 	};
 
-	snprintf(name, sizeof(name), "kerncast %s", command->name);
-	snprintf(doc, sizeof(doc), "%s.\v`man kerncast` has the details.%s%s", command->summary,
+	snprintf(name, sizeof(name), "%s %s", kc_program.name, command->name);
+	snprintf(doc, sizeof(doc), "%s.\v`man %s` has the details.%s%s", command->summary, kc_program.name,
 		 example ? "\n\nExamples:\n" : "", example ? example->commands : "");
 	doc[0] = (char)toupper((unsigned char)doc[0]);
 	argv[0] = name;

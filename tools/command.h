@@ -1,7 +1,8 @@
 /*
- * The kerncast command: one struct kc_command a subcommand, each in the file
- * of its name. main.c runs the one that is asked for; man.c makes the manual
- * page from the same structs, so that --help and the manual cannot disagree.
+ * A command, such as `kerncast run`: one struct kc_command, in the file of its
+ * name. program.h has those of a program, of which main.c runs the one that is
+ * asked for; man.c makes the manual page from the same structs, so that --help
+ * and the manual cannot disagree.
  */
 #ifndef KC_COMMAND_H
 #define KC_COMMAND_H
@@ -49,17 +50,12 @@ extern const struct kc_command kc_command_import;
 extern const struct kc_command kc_command_replay;
 extern const struct kc_command kc_command_calibrate;
 extern const struct kc_command kc_command_explain;
-extern const struct kc_command kc_command_basis;
-extern const struct kc_command kc_command_experiment;
 extern const struct kc_command kc_command_tune;
 
 /* Options that every command has beside its own. */
 extern const struct argp_option kc_help_options[];
 
-/* The i-th command, NULL past the end. */
-const struct kc_command *kc_command_at(unsigned i);
-
-/* One line "kerncast: …" on stderr. */
+/* One line "kerncast: …" on stderr, begun with the program's name. */
 void kc_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Parses argv with the command's options; parser as in argp, flags as for

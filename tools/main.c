@@ -1,8 +1,9 @@
-#include "command.h"
+#include "program.h"
 #include "tools/input/mistyped.h"
 #include "tools/system/config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct kc_command *find(const char *name)
@@ -27,16 +28,30 @@ static const char *nearest(const char *typed)
 	return mistyped.nearest;
 }
 
+static int has_moved(const char *typed)
+{
+	for (unsigned i = 0; i < KC_MOVED_MAX && kc_program.moved[i]; i++) {
+		if (strcmp(kc_program.moved[i], typed) == 0)
+			return 1;
+	}
+	return 0;
+}
+
 static void say_unknown(const char *typed)
 {
-	const char *meant = nearest(typed);
+	const struct kc_command *runs = kc_command_that_runs();
+	const char *meant = nearest(typed), *name = kc_program.name;
+	char *to_run = NULL;
 
-	if (meant)
-		kc_error("unknown command \"%s\"; did you mean %s? (to run a program: kerncast run %s)", typed, meant,
-			 typed);
+	if (runs && asprintf(&to_run, " (to run a program: %s %s %s)", name, runs->name, typed) < 0)
+		to_run = NULL;
+	if (has_moved(typed))
+		kc_error("%s %s is %s %s now", name, typed, kc_program.moved_to, typed);
+	else if (meant)
+		kc_error("unknown command \"%s\"; did you mean %s?%s", typed, meant, to_run ? to_run : "");
 	else
-		kc_error("unknown command \"%s\"; `kerncast --help all` lists all (to run a program: kerncast run %s)",
-			 typed, typed);
+		kc_error("unknown command \"%s\"; `%s --help all` lists all%s", typed, name, to_run ? to_run : "");
+	free(to_run);
 }
 
 static void list_commands(FILE *to, enum kc_command_group group, const char *heading, int all)
@@ -50,21 +65,26 @@ static void list_commands(FILE *to, enum kc_command_group group, const char *hea
 	}
 }
 
+static int has_seldom(void)
+{
+	const struct kc_command *command;
+	unsigned i = 0;
+
+	while ((command = kc_command_at(i)) && !command->seldom)
+		i++;
+	return command != NULL;
+}
+
 static void usage(FILE *to, int all)
 {
-	fputs("kerncast predicts how long each CUDA kernel will take before it runs, measures it,\n"
-	      "and tells what was slow, what changed, and how good the predictions were.\n\n"
-	      "Usage: kerncast COMMAND [OPTION...]     to begin: kerncast run ./app && kerncast report\n",
-	      to);
-	list_commands(to, KC_GROUP_RECORD, "Record", all);
-	list_commands(to, KC_GROUP_ASK, "Ask what was recorded", all);
-	list_commands(to, KC_GROUP_TUNE, "Tune, without running the program", all);
-	list_commands(to, KC_GROUP_RESEARCH, "Research", all);
-	if (!all)
-		fputs("\n`kerncast --help all` lists the other commands, too.", to);
-	fputs("\n`kerncast COMMAND --help` has a command's options and examples; `man kerncast` has the details.\n"
-	      "Exit status: 0, 1 (the command failed) or 2 (wrong use); for run, the program's own.\n",
-	      to);
+	fputs(kc_program.introduction, to);
+	for (unsigned i = 0; kc_program.lists[i].heading; i++)
+		list_commands(to, kc_program.lists[i].group, kc_program.lists[i].heading, all);
+	if (!all && has_seldom())
+		fprintf(to, "\n`%s --help all` lists the other commands, too.", kc_program.name);
+	fprintf(to, "\n`%s COMMAND --help` has a command's options and examples; `man %s` has the details.\n",
+		kc_program.name, kc_program.name);
+	fputs(kc_program.closing, to);
 }
 
 static int is(const char *arg, const char *shortly, const char *fully)

@@ -111,7 +111,7 @@ const struct kc_command kc_command_merge = {
 	"a process that has grown since, such as one that was running, is replaced. Added runs are numbered in the\n"
 	"order in which they began.\n"
 	"Ledgers and sums are those of the databases together. Sweeps over block sizes\n"
-	".Pq kerncast basis\n"
+	".Pq kerncast-lab basis\n"
 	"stay where they are.\n"
 	"A database that cannot be read is named and left out, the others are merged, and the exit status is 1.\n",
 };

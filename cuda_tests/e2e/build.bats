@@ -84,10 +84,13 @@ failed: ./broken.bats: broken case
 @test "make install: command, library, manual and schemas, and they work from there" {
 	make -s -C "$root" install BUILD="${build#"$root/"}" DESTDIR="$PWD/root" PREFIX=/opt/kerncast
 	equal "$(cd root/opt/kerncast && find . -type f ! -name 'libkerncast*.so' ! -path './share/kerncast/schemas/*' | sort | tr '\n' ' ')" \
-		"./bin/kerncast ./share/bash-completion/completions/kerncast ./share/fish/vendor_completions.d/kerncast.fish\
- ./share/man/man1/kerncast.1 ./share/zsh/site-functions/_kerncast " "installed files"
+		"./bin/kerncast ./bin/kerncast-lab ./share/bash-completion/completions/kerncast\
+ ./share/bash-completion/completions/kerncast-lab ./share/fish/vendor_completions.d/kerncast-lab.fish\
+ ./share/fish/vendor_completions.d/kerncast.fish ./share/man/man1/kerncast-lab.1 ./share/man/man1/kerncast.1\
+ ./share/zsh/site-functions/_kerncast ./share/zsh/site-functions/_kerncast-lab " "installed files"
 	equal "$(cd root/opt/kerncast/lib/kerncast && ls)" "$(cd "$build" && ls libkerncast*.so)" "installed libraries"
 	diff -r root/opt/kerncast/share/kerncast/schemas "$root/tools/schemas"
+	root/opt/kerncast/bin/kerncast-lab experiment list | grep -q '^bsp '
 	root/opt/kerncast/bin/kerncast run -q "$build/demo-static-sim" --rounds 10
 	equal "$(sql 'SELECT count(*) FROM launch')" "$(counted launches)" "rows in launch"
 }
@@ -144,7 +147,7 @@ functions_of() { # FILE: defined in it, sorted
 @test "libkerncast.so holds nothing that only reads afterwards" {
 	local name
 	functions_of "$library" >inside
-	functions_of "$kerncast" >commands
+	{ functions_of "$kerncast" && functions_of "$lab"; } >commands
 	grep -qx kc_store_open inside || { echo "no symbols in $library"; return 1; }
 	equal "$(functions_of "$build/libreaders.a" | grep '^kc_' | comm -12 - inside)" "" "functions of libreaders.a"
 	equal "$(grep -E '^kc_+(figures|score|yardstick|query|report)_' inside)" "" "functions for reports"
@@ -154,6 +157,19 @@ functions_of() { # FILE: defined in it, sorted
 		kc_basis_train kc_boathull_ns; do
 		grep -qx "$name" commands || { echo "$name is not in $kerncast"; return 1; }
 		! grep -qx "$name" inside || { echo "$name is in $library"; return 1; }
+	done
+}
+
+@test "kerncast holds nothing of kerncast-lab" {
+	local name
+	functions_of "$kerncast" >commands
+	functions_of "$lab" >lab
+	for name in $(find "$build/tools/lab" -name '*.o' ! -name '*_test.o' -exec nm -A --defined-only {} + | awk '$2 == "T" { print $3 }'); do
+		grep -qx "$name" lab || { echo "$name is not in $lab"; return 1; }
+		! grep -qx "$name" commands || { echo "$name is in $kerncast"; return 1; }
+	done
+	for name in kc_sweeps_collect kc_blocks_predict; do
+		! grep -qx "$name" commands || { echo "$name is in $kerncast"; return 1; }
 	done
 }
 

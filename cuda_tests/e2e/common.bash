@@ -7,6 +7,7 @@ export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 # bash reads \u202e in its local
 root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 build=${KC_BUILD:-$root/build}
 kerncast=$build/kerncast
+lab=$build/kerncast-lab
 library=$build/libkerncast.so
 simcuda=$build/simcuda
 
@@ -22,6 +23,13 @@ setup() {
 	export SIMCUDA_SEED=1
 	export SIMCUDA_COSTS=$root/cuda_tests/demo/demo.costs
 	export KERNCAST_FLUSH_MS=60000 # a busy machine is no reason to leave anything to the journal
+}
+
+that_has() { # COMMAND: prints the program that has it
+	case $1 in
+	basis | experiment) echo "$lab" ;;
+	*) echo "$kerncast" ;;
+	esac
 }
 
 # --- assertions that say what was there instead

@@ -53,8 +53,8 @@ outputs() { # ARG...
 man_examples() { # COMMAND...: as blocks of a page
 	local command
 	for command in "$@"; do
-		"$kerncast" --man | perl -CS -pe 's/\\\[u([0-9A-F]+)\]/chr(hex($1))/ge; s/^\\&//; s/\\e/\\/g' |
-			awk -v command="\$ kerncast $command" '/^\$ |^\.Ed/ { on = index($0, command) == 1 && !seen; seen = seen || on } on' >example
+		"$(that_has "$command")" --man | perl -CS -pe 's/\\\[u([0-9A-F]+)\]/chr(hex($1))/ge; s/^\\&//; s/\\e/\\/g' |
+			awk -v command="\$ $(basename "$(that_has "$command")") $command" '/^\$ |^\.Ed/ { on = index($0, command) == 1 && !seen; seen = seen || on } on' >example
 		[[ -s example ]] || { echo "no example of $command"; return 1; }
 		printf '```\n%s\n```\n\n' "$(<example)"
 	done

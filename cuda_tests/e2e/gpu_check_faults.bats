@@ -234,7 +234,7 @@ number() { # QUESTION PATTERN: the number that the pattern's group finds first i
 	END
 	ask sharing-pairs
 	unexpected sharing-pairs "1 of 4"
-	with_program kerncast <<-'END'
+	with_program kerncast-lab <<-'END'
 		echo '{"experiments": [{"name": "bsp", "claims": [], "checks": {"wrong": 2}, "complete": 1, "steps": 1}]}'
 	END
 	ask experiments-right

@@ -88,7 +88,7 @@ works() { # COMMAND LIBRARY
 	/usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || skip "no python3-venv (scripts/setup --all installs it)"
 	/usr/bin/python3 -m venv environment
 	environment/bin/pip install -q --no-index --disable-pip-version-check "$wheel"
-	"$root/scripts/package/check-floor" 2.28 environment/bin/kerncast environment/lib/kerncast/*.so
+	"$root/scripts/package/check-floor" 2.28 environment/bin/kerncast environment/bin/kerncast-lab environment/lib/kerncast/*.so
 	works environment/bin/kerncast environment/lib/kerncast/libkerncast.so
 	environment/bin/python -c '
 import kerncast, sys
@@ -103,12 +103,13 @@ assert kerncast.open("kerncast.db").launches("dicts")' "$PWD/environment/bin/ker
 	needs "$deb" deb
 	dpkg-deb --extract "$deb" root
 	equal "$(dpkg-deb -f "$deb" Depends)" "libc6 (>= 2.28)" "Depends"
-	"$root/scripts/package/check-floor" 2.28 root/usr/bin/kerncast root/usr/lib/kerncast/*.so
-	equal "$(cd root && find . -name '*kerncast*' ! -path '*/schemas/*' -type f | sort | tr '\n' ' ')" "./usr/bin/kerncast\
+	"$root/scripts/package/check-floor" 2.28 root/usr/bin/* root/usr/lib/kerncast/*.so
+	equal "$(cd root && find . -name '*kerncast*' ! -path '*/schemas/*' -type f | sort | tr '\n' ' ')" "./usr/bin/kerncast ./usr/bin/kerncast-lab\
  ./usr/lib/kerncast/libkerncast-audit.so ./usr/lib/kerncast/libkerncast.so\
- ./usr/share/bash-completion/completions/kerncast ./usr/share/fish/vendor_completions.d/kerncast.fish\
- ./usr/share/lintian/overrides/kerncast ./usr/share/man/man1/kerncast.1.gz\
- ./usr/share/zsh/vendor-completions/_kerncast "
+ ./usr/share/bash-completion/completions/kerncast ./usr/share/bash-completion/completions/kerncast-lab\
+ ./usr/share/fish/vendor_completions.d/kerncast-lab.fish ./usr/share/fish/vendor_completions.d/kerncast.fish\
+ ./usr/share/lintian/overrides/kerncast ./usr/share/man/man1/kerncast-lab.1.gz ./usr/share/man/man1/kerncast.1.gz\
+ ./usr/share/zsh/vendor-completions/_kerncast ./usr/share/zsh/vendor-completions/_kerncast-lab "
 	(cd root && md5sum --quiet -c <(dpkg-deb --info "$deb" md5sums))
 	works root/usr/bin/kerncast root/usr/lib/kerncast/libkerncast.so
 	if command -v lintian >/dev/null; then

@@ -52,7 +52,7 @@ experiment-programs: $(EXPERIMENT_PROGRAMS)
 run-programs: experiment-programs
 -include $(wildcard $(EXPERIMENT_OBJ)/*.d $(EXPERIMENT_OBJ)/reference/*.d)
 
-# What the simulated device is told, beside the programs: `kerncast experiment` finds it there.
+# What the simulated device is told, beside the programs: `kerncast-lab experiment` finds it there.
 EXPERIMENT_COSTS := $(addprefix $(EXPERIMENTS)/,programs.costs pairs.costs sharing.costs)
 $(EXPERIMENT_COSTS): $(EXPERIMENTS)/%: cuda_tests/experiments/%
 	@mkdir -p $(@D)

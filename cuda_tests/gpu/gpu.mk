@@ -6,9 +6,12 @@ GPU := $(BUILD)/gpu
 GPU_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-Wl$(comma)-Bstatic)
 # Debian's static yajl has a name of its own.
 GPU_JSON_LIBS = $(if $(filter /%,$(shell $(CC) -print-file-name=libyajl_s.a)),$(patsubst -lyajl,-lyajl_s,$(JSON_LIBS)),$(JSON_LIBS))
-$(GPU)/kerncast: $(TOOLS_OBJ) $(ARCHIVES)
+GPU_PROGRAMS := $(addprefix $(GPU)/,$(PROGRAMS))
+$(GPU)/kerncast: $(PROGRAM_OBJ)
+$(GPU)/kerncast-lab: $(LAB_OBJ)
+$(GPU_PROGRAMS): $(TOOLS) $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $(filter %.o,$^) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
+	$(CC) -o $@ $(filter %.o,$^) $(TOOLS) $(ARCHIVES) $(GPU_STATIC) $(SQLITE_LIBS) $(GPU_JSON_LIBS) $(ZLIB_LIBS) -Wl,-Bdynamic \
 	  $(NAMES_LIBS) $(UNPACK_LIBS) $(SYSTEM_LIBS) $(LDFLAGS)
 	strip $@
 # Finds driver, CUPTI and runtime with dlopen: it starts on machines that have another CUDA.
@@ -24,7 +27,7 @@ GPU_COPIED := libkerncast.so $(if $(wildcard shim/audit/audit.c),libkerncast-aud
   demo-static demo-static-sim demo-shared launch_path noop_preload.so \
   $(addprefix simcuda/,libcuda.so.1 libcudart.so.13 libcupti.so.13) \
   $(patsubst $(BUILD)/%,%,$(MATRIX_PROGRAMS) $(MATRIX_GPU_PROGRAMS) $(filter-out %-cpu,$(EXPERIMENT_PROGRAMS)))
-GPU_FILES := $(GPU)/kerncast $(addprefix $(GPU)/,$(GPU_COPIED)) $(addprefix $(GPU)/,demo.costs facts.costs first.costs) \
+GPU_FILES := $(GPU_PROGRAMS) $(addprefix $(GPU)/,$(GPU_COPIED)) $(addprefix $(GPU)/,demo.costs facts.costs first.costs) \
   $(patsubst $(BUILD)/%,$(GPU)/%,$(EXPERIMENT_COSTS)) \
   $(addprefix $(GPU)/explain/,simple.ptx shared.ptx matmul.ptx) $(addprefix $(GPU)/lib/,$(notdir $(GPU_NVIDIA)))
 

@@ -11,7 +11,7 @@
  * Where it is not, four terms of the hardware are: lanes issued per thread,
  * sectors loaded per value, latency over the warps that hide it, and the cost of
  * each resident block. No coefficient is below 0, and where there are few points
- * all are drawn towards equal shares. The paper's predictor is papers/block_basis.h.
+ * all are drawn towards equal shares. The paper's predictor is tools/lab/basis/block_basis.h.
  *
  * No function here allocates, locks or reads a clock.
  */

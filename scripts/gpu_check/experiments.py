@@ -1,4 +1,4 @@
-"""The papers' experiments, small sizes: `kerncast experiment`. Figures are drawn afterwards, from the databases."""
+"""The papers' experiments, small sizes: `kerncast-lab experiment`. Figures are drawn afterwards, from the databases."""
 import json
 import os
 
@@ -17,7 +17,7 @@ def run_step(machine, clock, section):
     limit = max(int(clock.left()) - END_S, 1)
     environment = machine.environment()
     environment.pop("SIMCUDA_COSTS", None)  # the programs' own costs, which the command knows
-    ended = run([machine.kerncast, "experiment", "--small", "--json", "--dir", folder, "--limit", str(limit), *names],
+    ended = run([machine.lab, "experiment", "--small", "--json", "--dir", folder, "--limit", str(limit), *names],
                 clock, clock.left(), environment)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         if name.endswith(".db"):
@@ -25,7 +25,7 @@ def run_step(machine, clock, section):
     try:
         experiments = json.loads(ended.out)["experiments"]
     except ValueError:
-        section.fail(f"kerncast experiment: {ended.how()}: {ended.last_words()}")
+        section.fail(f"kerncast-lab experiment: {ended.how()}: {ended.last_words()}")
         return
     rows = section.table("experiment", "claim", "paper", "here", "holds here", "why",
                          title="What the papers claim, and what is measured here.")

@@ -31,6 +31,7 @@ class Machine:
         self.python = options.python
         self.simulated, self.quick = options.simulated, options.quick
         self.kerncast = self.program("kerncast")
+        self.lab = self.program("kerncast-lab")
         self.shim = self.program("libkerncast.so")
         self.site_folders, self.folders = [], [os.path.join(self.files, "simcuda")] if self.simulated else []
         self.gpu = self.find_gpu()  # before anything that takes time

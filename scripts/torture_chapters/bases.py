@@ -53,7 +53,7 @@ class Bases(Outline):
         self.traces = sound_traces(folder)
         self.make_databases()
         self.journals = [self.make_journal(i, *what) for i, what in enumerate(JOURNALS)]
-        self.experiment = self.asked(build.kerncast, "experiment", "list").split()[0]
+        self.experiment = self.asked(build.lab, "experiment", "list").split()[0]
         self.alone = {}
 
     def path(self, *parts):
@@ -86,7 +86,7 @@ class Bases(Outline):
         self.kerncast("calibrate", everything)
         self.kerncast("import", self.traces["csv"][0], "-o", everything)
         subprocess.run(
-            [self.build.kerncast, "basis", "train", everything], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [self.build.lab, "basis", "train", everything], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         self.kerncast("import", self.traces["nvprof"][1], self.traces["json"][0], "-o", trace)
         connection = sqlite3.connect(everything)

@@ -1,18 +1,27 @@
 """What was built, and the environment that it runs in."""
 
 import os
+import re
 import subprocess
 
 from .process import HARD_CPU_S, SANITIZER_LOG, SANITIZER_STATUS
 
 
+def commands_in(program):
+    """The names of all commands that a program's help lists."""
+    ended = subprocess.run([program, "--help", "all"], capture_output=True, text=True)
+    return re.findall(r"^  ([a-z]+) ", ended.stdout, re.MULTILINE)
+
+
 class Build:
-    """root: the build folder; kerncast: the command, another one in a test of this script; sanitized: a Build with
-    gcc's address and undefined sanitizers, or None where there is none."""
+    """root: the build folder; kerncast: the command, another one in a test of this script; lab: kerncast-lab; sanitized:
+    a Build with gcc's address and undefined sanitizers, or None where there is none."""
 
     def __init__(self, root, kerncast=None, runtime=None):
         self.root = os.path.abspath(root)
         self.kerncast = kerncast or os.path.join(self.root, "kerncast")
+        self.lab = os.path.join(self.root, "kerncast-lab")
+        self.of_lab = commands_in(self.lab)
         self.shim = os.path.join(self.root, "libkerncast.so")
         self.runtime = runtime  # of the sanitizers
         self.sanitized = None
@@ -29,6 +38,10 @@ class Build:
             self.sanitized = Build(root, runtime=runtime)
             self.sanitized.root = self.root  # stand-ins and programs are the ordinary ones
         return self.sanitized
+
+    def that_has(self, command):
+        """The program that has a command: kerncast, also for one that neither has."""
+        return self.lab if command in self.of_lab else self.kerncast
 
     def program(self, name):
         return os.path.join(self.root, "torture", name)

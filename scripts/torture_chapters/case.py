@@ -72,7 +72,7 @@ class Case:
         build = build or self.build
         return run(
             build,
-            [build.kerncast, *arguments],
+            [build.that_has(arguments[0]), *arguments],
             self.path(name),
             build.environment(self.folder),
             build.confinement() if confine is None else confine,

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 
+from .build import commands_in
 from .case import Failure
 from .damage import not_sqlite, valid_sqlite
 from .process import run
@@ -62,7 +63,7 @@ OWN_FORMS = {  # of commands whose help does not tell all
 
 
 def help_of(build, *arguments):
-    ended = subprocess.run([build.kerncast, *arguments], capture_output=True, text=True)
+    ended = subprocess.run([build.that_has(arguments[0]), *arguments], capture_output=True, text=True)
     return ended.stdout if ended.returncode == 0 else ""
 
 
@@ -97,7 +98,7 @@ def forms_of(build, command):
 
 def commands_of(build):
     """{command: forms} of those that read a database, and the names of those that do not."""
-    listed = re.findall(r"^  ([a-z]+) ", help_of(build, "--help", "all"), re.MULTILINE)
+    listed = commands_in(build.kerncast) + build.of_lab
     reading = {command: forms_of(build, command) for command in listed if command not in WITHOUT_DATABASE}
     return (
         {command: forms for command, forms in reading.items() if forms},

@@ -88,7 +88,7 @@ static const char tables_5[] = "ALTER TABLE device ADD COLUMN empty_kernel_ns IN
 			       "ALTER TABLE device ADD COLUMN copy_bytes_per_s INTEGER NOT NULL DEFAULT 0;"
 			       "ALTER TABLE device ADD COLUMN flops_per_s INTEGER NOT NULL DEFAULT 0;";
 
-/* Sweeps over block sizes and the basis made from them: `kerncast basis train`. */
+/* Sweeps over block sizes and the basis made from them: `kerncast-lab basis train`. */
 static const char tables_6[] =
     "CREATE TABLE sweep_kernel(id INTEGER PRIMARY KEY, module TEXT NOT NULL, name TEXT NOT NULL,"
     " simulated INTEGER NOT NULL, UNIQUE(module, name));"

@@ -71,7 +71,7 @@ enum kc_schema_state {
 	KC_SCHEMA_FOREIGN, /* another program's tables */
 };
 
-/* The table that `kerncast experiment` adds, if it is not there: the steps that are complete. */
+/* The table that `kerncast-lab experiment` adds, if it is not there: the steps that are complete. */
 extern const char kc_experiment_steps[];
 
 /* Sets *state. Returns an SQLite result code. */

@@ -1,5 +1,5 @@
 /*
- * Sweeps over block sizes: what `kerncast basis train` keeps of the measured
+ * Sweeps over block sizes: what `kerncast-lab basis train` keeps of the measured
  * launches of a database, and the basis made from it.
  *
  *   kc_sweep_point    one kernel with one block, at one problem size, on one
@@ -7,13 +7,19 @@
  *   kc_sweep_kernel   a kernel by module and name: block sizes may be compiled
  *                     in, so registers and shared memory stand with the points
  *   kc_sweeps         all of them; points in order of kernel, device, block, size
- *   kc_stored_basis   singular vectors over threads per block, and how they were chosen
+ *   kc_basis          the first right singular vectors of a matrix with a row for each
+ *                     kernel and a column for each block size
+ *   kc_stored_basis   those over threads per block, and how they were chosen
  */
 #ifndef KC_SWEEP_H
 #define KC_SWEEP_H
 
-#include "predictor/papers/block_basis.h"
 #include "store/database/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KC_BASIS_COLUMNS 32u /* block sizes, at most */
 
 struct kc_sweep_point {
 	uint32_t kernel; /* index */
@@ -35,6 +41,12 @@ struct kc_sweeps {
 	struct kc_sweep_point *points;
 	size_t kernel_count, point_count;
 	int simulated; /* some launch ran on a simulated device */
+};
+
+struct kc_basis {
+	uint32_t columns, components;
+	double values[KC_BASIS_COLUMNS];                    /* singular, the largest first */
+	double vectors[KC_BASIS_COLUMNS][KC_BASIS_COLUMNS]; /* [component][column] */
 };
 
 struct kc_stored_basis {

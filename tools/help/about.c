@@ -1,4 +1,4 @@
-#include "tools/command.h"
+#include "tools/program.h"
 #include "tools/system/library.h"
 
 #include "store/common/cupti_library.h"
@@ -69,10 +69,10 @@ int kc_library_print(void)
 
 void kc_version_print(void)
 {
-	printf("kerncast " KC_VERSION "\n"
+	printf("%s " KC_VERSION "\n"
 	       "commit     " KC_COMMIT "\n"
 	       "database   version %u, journal %u\n",
-	       (unsigned)KC_SCHEMA_VERSION, (unsigned)KC_JOURNAL_VERSION);
+	       kc_program.name, (unsigned)KC_SCHEMA_VERSION, (unsigned)KC_JOURNAL_VERSION);
 	put_library();
 	put_cupti();
 }

@@ -1,5 +1,5 @@
 #include "completion.h"
-#include "tools/command.h"
+#include "tools/program.h"
 
 #include "predictor/device/device.h"
 
@@ -68,6 +68,21 @@ void kc__put_known(const struct argp_option *option)
 int kc__option_has_known(const struct argp_option *option)
 {
 	return !strcmp(option->arg, A_DEVICE) || each_literal(option->arg, NULL) > 0;
+}
+
+void kc__put_named(const char *text, char joint)
+{
+	static const char written[] = "kerncast";
+	const char *at;
+
+	for (; (at = strstr(text, written)); text = at + strlen(written)) {
+		int within = at > text && at[-1] == '_';
+
+		fwrite(text, 1, (size_t)(at - text), stdout);
+		for (const char *c = kc_program.name; *c; c++)
+			putchar(within && *c == '-' ? joint : *c);
+	}
+	fputs(text, stdout);
 }
 
 /* Whether text has one of these words, in capitals. */

@@ -23,6 +23,10 @@ int kc__option_has_known(const struct argp_option *option);
 /* Whether its value may be the name of a file. */
 int kc__option_takes_file(const struct argp_option *option);
 
+/* Prints a part of a script written for "kerncast": its name within names of functions, such as _kerncast_values,
+ * becomes the program's with joint in place of "-"; elsewhere the program's as it is. */
+void kc__put_named(const char *text, char joint);
+
 /* Whether each FILE, DB, DIR, … of a command is a file. */
 int kc__arguments_are_files(const char *arguments);
 

@@ -1,5 +1,5 @@
 #include "completion.h"
-#include "tools/command.h"
+#include "tools/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,13 +84,13 @@ static void put_commands(void)
 {
 	const struct kc_command *command;
 
-	fputs("\n_kerncast_commands() {\n\techo '", stdout);
+	kc__put_named("\n_kerncast_commands() {\n\techo '", '_');
 	for (unsigned i = 0; (command = kc_command_at(i)); i++)
 		printf("%s ", command->name);
 	fputs("help version --help --version'\n}\n", stdout);
-	fputs("\n# Sets options; valued, those of them that take a value; and known arguments.\n"
-	      "_kerncast_command() { # COMMAND\n\tcase $1 in\n",
-	      stdout);
+	kc__put_named("\n# Sets options; valued, those of them that take a value; and known arguments.\n"
+		      "_kerncast_command() { # COMMAND\n\tcase $1 in\n",
+		      '_');
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
 		printf("\t%s)\n\t\toptions='", command->name);
 		put_long_names(command->options);
@@ -118,9 +118,9 @@ static void put_values(void)
 {
 	const struct kc_command *command;
 
-	fputs("\n# Sets values, the known values of an option.\n"
-	      "_kerncast_values() { # COMMAND OPTION\n\tcase \"$1 $2\" in\n",
-	      stdout);
+	kc__put_named("\n# Sets values, the known values of an option.\n"
+		      "_kerncast_values() { # COMMAND OPTION\n\tcase \"$1 $2\" in\n",
+		      '_');
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
 		for (const struct argp_option *o = command->options; o && !kc__option_is_last(o); o++) {
 			if (o->name && o->arg && strchr(o->arg, '|'))
@@ -132,8 +132,8 @@ static void put_values(void)
 
 void kc__completion_bash(void)
 {
-	fputs(head, stdout);
+	kc__put_named(head, '_');
 	put_commands();
 	put_values();
-	fputs(tail, stdout);
+	kc__put_named(tail, '_');
 }

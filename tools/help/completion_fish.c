@@ -1,5 +1,5 @@
 #include "completion.h"
-#include "tools/command.h"
+#include "tools/program.h"
 
 #include <stdio.h>
 
@@ -68,7 +68,8 @@ static void put_quoted(const char *text)
 
 static void put_option(const char *command, const struct argp_option *option)
 {
-	printf("complete -c kerncast -n '__kerncast_is %s' -l %s", command, option->name);
+	kc__put_named("complete -c kerncast -n '__kerncast_is ", '_');
+	printf("%s' -l %s", command, option->name);
 	if (kc__option_letter(option))
 		printf(" -s %c", kc__option_letter(option));
 	if (option->arg)
@@ -93,12 +94,12 @@ static void put_options(const char *command, const struct argp_option *option)
 
 static void put_arguments(const struct kc_command *command)
 {
-	if (command == &kc_command_run) {
-		puts("complete -c kerncast -n '__kerncast_runs' -a '(__kerncast_offer_program)'");
+	if (command->argument_ends_options) {
+		kc__put_named("complete -c kerncast -n '__kerncast_runs' -a '(__kerncast_offer_program)'\n", '_');
 		return;
 	}
-	printf("complete -c kerncast -n '__kerncast_is %s'%s -a '", command->name,
-	       kc__arguments_are_files(command->arguments) ? " -F" : "");
+	kc__put_named("complete -c kerncast -n '__kerncast_is ", '_');
+	printf("%s'%s -a '", command->name, kc__arguments_are_files(command->arguments) ? " -F" : "");
 	kc__put_literals(command->arguments);
 	puts("'");
 }
@@ -106,8 +107,10 @@ static void put_arguments(const struct kc_command *command)
 /* Options of run whose value is the next word. */
 static void put_valued(void)
 {
-	fputs("set -g __kerncast_run_valued", stdout);
-	for (const struct argp_option *o = kc_command_run.options; !kc__option_is_last(o); o++) {
+	const struct kc_command *runs = kc_command_that_runs();
+
+	kc__put_named("set -g __kerncast_run_valued", '_');
+	for (const struct argp_option *o = runs ? runs->options : NULL; o && !kc__option_is_last(o); o++) {
 		if (!o->name || !o->arg)
 			continue;
 		printf(" --%s", o->name);
@@ -121,10 +124,11 @@ void kc__completion_fish(void)
 {
 	const struct kc_command *command;
 
-	fputs(head, stdout);
+	kc__put_named(head, '_');
 	put_valued();
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
-		printf("complete -c kerncast -n 'test (count (commandline -opc)) -eq 1' -a %s -d ", command->name);
+		printf("complete -c %s -n 'test (count (commandline -opc)) -eq 1' -a %s -d ", kc_program.name,
+		       command->name);
 		put_quoted(command->summary);
 		putchar('\n');
 		put_options(command->name, command->options);

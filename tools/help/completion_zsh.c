@@ -1,5 +1,5 @@
 #include "completion.h"
-#include "tools/command.h"
+#include "tools/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void put_action(const struct argp_option *option)
 	put_quoted(option->arg, ":");
 	putchar(':');
 	if (kc__option_has_known(option) && kc__option_takes_file(option)) {
-		fputs(" _kerncast_name_or_file ", stdout);
+		kc__put_named(" _kerncast_name_or_file ", '-');
 		kc__put_known(option);
 	} else if (kc__option_has_known(option)) {
 		putchar('(');
@@ -97,7 +97,7 @@ static void put_options(const struct argp_option *option)
 
 static void put_arguments(const struct kc_command *command)
 {
-	if (command == &kc_command_run) { /* what follows the program is the program's own */
+	if (command->argument_ends_options) { /* what follows the program is the program's own */
 		puts("\t\t\t'(-)1:program:_command_names -e' \\\n"
 		     "\t\t\t'*::program argument:_normal' && ret=0");
 		return;
@@ -114,20 +114,20 @@ void kc__completion_zsh(void)
 {
 	const struct kc_command *command;
 
-	fputs(head, stdout);
+	kc__put_named(head, '-');
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
 		printf("\t\t'%s:", command->name);
 		put_quoted(command->summary, ":");
 		puts("'");
 	}
-	fputs(middle, stdout);
+	kc__put_named(middle, '-');
 	for (unsigned i = 0; (command = kc_command_at(i)); i++) {
 		printf("\t%s)\n\t\t_arguments -s -S%s \\\n", command->name,
-		       command == &kc_command_run ? " -A \"-*\"" : "");
+		       command->argument_ends_options ? " -A \"-*\"" : "");
 		put_options(command->options);
 		put_options(kc_help_options);
 		put_arguments(command);
 		puts("\t\t;;");
 	}
-	fputs(tail, stdout);
+	kc__put_named(tail, '-');
 }

@@ -1,9 +1,6 @@
-#include "examples.h"
+#include "tools/program.h"
 
-#include <stddef.h>
-#include <string.h>
-
-static const struct kc_example examples[] = {
+const struct kc_example kc_examples_of_kerncast[] = {
     {
 	.command = "run",
 	.commands = "  kerncast run ./app\n"
@@ -224,18 +221,6 @@ static const struct kc_example examples[] = {
 		  "…\n",
     },
     {
-	.command = "basis",
-	.commands = "  kerncast basis space times.csv\n"
-		    "  kerncast basis predict --time 64=8us --time 512=5us --block 256 -d v100\n",
-	.output = "1051 configurations, 53 of them timed\n"
-		  "Same in every configuration: use_cmem=1 filter_height=15 filter_width=15\n"
-		  "Best measured: 1.49 ms, block_size_x=176 block_size_y=2 tile_size_x=2 tile_size_y=4 read_only=1 "
-		  "use_padding=0 use_shmem=1\n"
-		  "Try next: predicted 1.45 ms (3.0 % less), block_size_x=112 block_size_y=2 tile_size_x=1 "
-		  "tile_size_y=4 read_only=1 use_padding=1 use_shmem=1\n"
-		  "…\n",
-    },
-    {
 	.command = "tune",
 	.commands = "  kerncast tune matmul.csv -d h100\n"
 		    "  kerncast tune matmul.csv -d h100 --timed cache.json\n",
@@ -250,30 +235,5 @@ static const struct kc_example examples[] = {
 	    "…\n"
 	    "As good as the first, within the error of the estimates: 2 of 6. Give what they took with --timed FILE.\n",
     },
-    {
-	.command = "experiment",
-	.commands = "  kerncast experiment list\n"
-		    "  kerncast experiment bsp --dir results\n",
-	.output = "bsp         BSP with λ: matrix multiplication and maximum subarray over sizes\n"
-		  "            Amaris, Cordeiro, Goldman, de Camargo, HiPC 2015\n"
-		  "cycles      cycle model: matrix multiplication, list ranking, histogram within MAX and SUM\n"
-		  "            Kothapalli, Mukherjee, Rehman, Patidar, Narayanan, Srinathan, HiPC 2009\n"
-		  "…\n",
-    },
+    {0},
 };
-
-const struct kc_example *kc_example_at(unsigned i)
-{
-	return i < sizeof(examples) / sizeof(*examples) ? examples + i : NULL;
-}
-
-const struct kc_example *kc_example_of(const char *command)
-{
-	const struct kc_example *example;
-
-	for (unsigned i = 0; (example = kc_example_at(i)); i++) {
-		if (strcmp(example->command, command) == 0)
-			return example;
-	}
-	return NULL;
-}

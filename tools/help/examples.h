@@ -1,5 +1,5 @@
 /*
- * Examples of each command: for the end of its --help, and for the manual.
+ * Examples of a command: for the end of its --help, and for the manual.
  */
 #ifndef KC_EXAMPLES_H
 #define KC_EXAMPLES_H
@@ -9,10 +9,5 @@ struct kc_example {
 	const char *commands; /* command lines that work, each begun with two blanks and ended with "\n" */
 	const char *output;   /* what the first of them prints; where it is shortened, "…" */
 };
-
-/* NULL: there is none. */
-const struct kc_example *kc_example_of(const char *command);
-/* The i-th, NULL past the end. */
-const struct kc_example *kc_example_at(unsigned i);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * `kerncast basis space`: configurations of a tunable kernel, from CSV files
+ * `kerncast-lab basis space`, and `kerncast tune` of a space without code: configurations of a tunable kernel, from CSV files
  * whose columns before time_ms are parameters. Where time_ms is empty a
  * configuration was not timed.
  */

@@ -1,4 +1,4 @@
-# kerncast basis: block sizes never timed, from those that were.
+# kerncast-lab basis: block sizes never timed, from those that were.
 load ../common
 
 # f on a K20 and a K40, which takes half as long; g on the K40 alone. Each launch
@@ -35,13 +35,13 @@ recording() {
 predict() { # JSON path, then arguments
 	local path=$1
 	shift
-	"$kerncast" basis predict --json "$@" >predict.json || return 1
+	"$lab" basis predict --json "$@" >predict.json || return 1
 	sqlite3 :memory: "SELECT json_extract(CAST(readfile('predict.json') AS TEXT), '$path')"
 }
 
 @test "sweeps are kept: medians of what ran alone, kernels with several block sizes" {
 	recording
-	run "$kerncast" basis train t.db
+	run "$lab" basis train t.db
 	equal "$status" 0
 	contains "$output" "Basis: 4 rows of 2 kernels, k = 1 by cross-validation"
 	equal "$(sql 'SELECT count(*), count(DISTINCT kernel) FROM sweep' t.db)" "12|2"
@@ -51,30 +51,30 @@ predict() { # JSON path, then arguments
 	# All rows are in one direction, (1/2, 1, 1/3): the first vector is it.
 	within "$(sql 'SELECT value * value FROM basis WHERE component = 1 AND threads = 256' t.db)" 0.7346 0.7348 "36 / 49"
 	# Again: replaced, not added.
-	"$kerncast" basis train t.db >/dev/null
+	"$lab" basis train t.db >/dev/null
 	equal "$(sql 'SELECT count(*) FROM sweep' t.db)" 12
 	equal "$(sql 'SELECT count(*) FROM basis_training' t.db)" 1
-	contains "$("$kerncast" basis show t.db)" "block sizes"
+	contains "$("$lab" basis show t.db)" "block sizes"
 }
 
 @test "what is known elsewhere, at twice the speed" {
 	recording
-	"$kerncast" basis train t.db >/dev/null
+	"$lab" basis train t.db >/dev/null
 	within "$(predict '$.predicted[0].predicted_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 599990 600010 "2 · 300 us"
 	within "$(predict '$.predicted[0].vectors_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 599900 600100 "as g"
 	equal "$(predict '$.predicted[0].measured_ns' -k f -d K20 -s 100 -t 64 -t 256 t.db)" 600000.0
 	equal "$(predict '$.siblings' -k f -d K20 -s 100 -t 64 t.db)" 1
 	# A size between 100 and 200, which take 8 times as long: 100 · √2.
 	within "$(predict '$.timed[1].ns' -k f -d K40 -s 141.42136 -t 64 -t 256 t.db)" 282800 282900 "100 us · √8"
-	contains "$("$kerncast" basis predict -k f -d K20 -s 100 -t 64 -t 256 t.db)" "600"
+	contains "$("$lab" basis predict -k f -d K20 -s 100 -t 64 -t 256 t.db)" "600"
 }
 
 # Each block size of a benchmark covers the same data with another grid: rounded up, and blocks of pathfinder overlap.
 @test "block sizes are predicted from all that were timed with the same problem" {
 	local kernel block registers shared size database=e/block_size.db of low high here by_hand
 	local -a times
-	env -u SIMCUDA_COSTS "$kerncast" experiment block_size --dir e >/dev/null 2>&1
-	"$kerncast" basis train $database >/dev/null
+	env -u SIMCUDA_COSTS "$lab" experiment block_size --dir e >/dev/null 2>&1
+	"$lab" basis train $database >/dev/null
 	# neighbours: 384 and 512 threads; 16,16 and 20,16
 	while read -r kernel block registers shared size of; do
 		here=$(predict '$.predicted[0].predicted_ns' -k "$kernel" -b "$block" -s "$size" $database)
@@ -92,9 +92,9 @@ predict() { # JSON path, then arguments
 		pathfinder 448 18 4096 131072 384,512
 		srad_flow 18,16 22 0 1024 256,320
 	EOF
-	contains "$("$kerncast" basis predict -k pathfinder -b 448 $database)" "12 block sizes of this problem; 0 launches of other sizes left out"
+	contains "$("$lab" basis predict -k pathfinder -b 448 $database)" "12 block sizes of this problem; 0 launches of other sizes left out"
 	# a block of one dimension for a kernel of two
-	keep one "$kerncast" basis predict -k transpose -b 448 $database
+	keep one "$lab" basis predict -k transpose -b 448 $database
 	equal "$(<one.status)" 1
 	contains "$(<one.err)" "never launched with a block of 1 dimension such as 448,1; its blocks: 8,4; 8,8;"
 }
@@ -110,8 +110,8 @@ predict() { # JSON path, then arguments
 		done <<<$'32 32\n11 96\n4 256\n2 640\n63 32'
 	} >t.csv
 	"$kerncast" import t.csv -o t.db
-	"$kerncast" basis train t.db >/dev/null
-	keep covered "$kerncast" basis predict -k f -b 128 t.db
+	"$lab" basis train t.db >/dev/null
+	keep covered "$lab" basis predict -k f -b 128 t.db
 	equal "$(<covered.status)" 0
 	contains "$(<covered.out)" "on Tesla K40c, size 1,024;"
 	contains "$(<covered.out)" "4 block sizes of this problem; 1 launch of other sizes left out"
@@ -119,13 +119,13 @@ predict() { # JSON path, then arguments
 
 @test "what is not there is said with what is" {
 	recording
-	"$kerncast" basis train t.db >/dev/null
+	"$lab" basis train t.db >/dev/null
 	# measured on one device: it need not be named
 	equal "$(predict '$.device' -k g -t 64 t.db)" "Tesla K40c"
 	local wrong words status
 	while IFS='|' read -r status wrong words; do
 		# shellcheck disable=SC2086
-		keep failed "$kerncast" basis predict $wrong t.db
+		keep failed "$lab" basis predict $wrong t.db
 		equal "$(<failed.status)" "$status" "$wrong"
 		contains "$(<failed.err)" "$words"
 	done <<-'EOF'
@@ -139,8 +139,8 @@ predict() { # JSON path, then arguments
 	EOF
 	sed 's/,f$/,vector_add/; s/,g$/,reduce/' t.csv >u.csv
 	"$kerncast" import u.csv -o u.db
-	"$kerncast" basis train u.db >/dev/null
-	keep near "$kerncast" basis predict -k vectoradd u.db
+	"$lab" basis train u.db >/dev/null
+	keep near "$lab" basis predict -k vectoradd u.db
 	contains "$(<near.err)" "did you mean vector_add?"
 }
 
@@ -151,7 +151,7 @@ predict() { # JSON path, then arguments
 	equal "$(predict '$.predicted[0].blocks_per_sm' -d k40 --smem 8192 --time 32,32=1ms -b 16,16)" 6
 	equal "$(predict '$.predicted[0].vectors_ns' -d k40 --time 32,32=1ms -b 16,16)" ""
 	recording
-	"$kerncast" basis train t.db >/dev/null
+	"$lab" basis train t.db >/dev/null
 	within "$(predict '$.predicted[0].vectors_ns' -d k40 --time 64=2ms --time 256=1ms -b 1024 t.db)" 2999000 3001000
 }
 
@@ -170,7 +170,7 @@ predict() { # JSON path, then arguments
 	n=0; space 1 1 >true.csv
 	n=0; space 1 9 >part.csv
 	n=0; space 2 1 | gzip >twice.csv.gz
-	"$kerncast" basis space --json part.csv --known twice.csv.gz >space.json
+	"$lab" basis space --json part.csv --known twice.csv.gz >space.json
 	json() { sqlite3 :memory: "SELECT json_extract(CAST(readfile('space.json') AS TEXT), '$1')"; }
 	equal "$(json '$.timed')" 7
 	equal "$(json '$.known')" 1
@@ -180,17 +180,17 @@ predict() { # JSON path, then arguments
 	within "$(json '$.configurations[63].predicted_ns')" 32000000 37000000
 	equal "$(json '$.configurations[63].measured_ns')" ""
 	equal "$(json '$.configurations[8].measured_ns')" 23500000.0
-	contains "$("$kerncast" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
+	contains "$("$lab" basis space part.csv --known twice.csv.gz)" "64 configurations, 7 of them timed"
 	# Of the seven that are timed, 128 and 3; of all, 1024 and 1 by the formula above: 0 + 3 + 5 + 0.5 ms.
-	"$kerncast" basis space part.csv --known twice.csv.gz >verdict
+	"$lab" basis space part.csv --known twice.csv.gz >verdict
 	contains "$(<verdict)" "Best measured: 16.5 ms, block=128 tile=3"
 	equal "$(grep '^Try next: predicted' verdict | sed 's/.*, //')" "block=1024 tile=1"
 	printf 'block,time_ms\n32,10\n64,20\n96,40\n' >all.csv
-	contains "$("$kerncast" basis space all.csv)" "Try next: nothing"
-	contains "$("$kerncast" basis space part.csv --axis block:block*tile:4096 --device a4000)" "64 configurations, 7 of them timed"
+	contains "$("$lab" basis space all.csv)" "Try next: nothing"
+	contains "$("$lab" basis space part.csv --axis block:block*tile:4096 --device a4000)" "64 configurations, 7 of them timed"
 	# Nothing of a configuration is left out, but what is the same in all
 	sed 's/^/7,/; 1s/.*/same,an_unusually_long_name_of_a_block_size,and_a_tile_size_with_a_long_name,time_ms,other/' part.csv >names.csv
-	COLUMNS=80 "$kerncast" basis space names.csv >names.out
+	COLUMNS=80 "$lab" basis space names.csv >names.out
 	contains "$(<names.out)" "Same in every configuration: same=7"
 	equal "$(grep -cE '^ .* an_unusually_long_name_of_a_block_size=[0-9]+ and_a_tile_size_with_a_long_name=[0-9]$' names.out)" 10
 	local wrong
@@ -199,20 +199,20 @@ predict() { # JSON path, then arguments
 	printf 'a,time_ms\n1,\n2,\n' >bad3.csv
 	printf 'a,time_ms\n1,-3\n' >bad4.csv
 	for wrong in bad1.csv bad2.csv bad3.csv bad4.csv missing.csv "part.csv --known bad3.csv" "part.csv --known missing.csv"; do
-		keep failed "$kerncast" basis space $wrong
+		keep failed "$lab" basis space $wrong
 		equal "$(<failed.status)" 1 "$wrong"
 		contains "$(<failed.err)" "$(basename "${wrong##* }")"
 	done
-	contains "$("$kerncast" basis space bad1.csv 2>&1)" "bad1.csv:3"
+	contains "$("$lab" basis space bad1.csv 2>&1)" "bad1.csv:3"
 	for wrong in block bloc:block block:block*til block: block*:block block:tile:-1 block:tile:x; do
-		keep failed "$kerncast" basis space part.csv --axis "$wrong"
+		keep failed "$lab" basis space part.csv --axis "$wrong"
 		equal "$(<failed.status)" 1 "$wrong"
 		contains "$(<failed.err)" "--axis $wrong"
 	done
-	keep failed "$kerncast" basis space part.csv --device nosuch
+	keep failed "$lab" basis space part.csv --device nosuch
 	equal "$(<failed.status)" 1
 	for wrong in "space" "space a b" "train --known part.csv" "train --axis block:block" "space part.csv --axis a:a --axis b:b --axis c:c --axis d:d"; do
-		keep wrong "$kerncast" basis $wrong
+		keep wrong "$lab" basis $wrong
 		equal "$(<wrong.status)" 2 "$wrong"
 	done
 }
@@ -220,23 +220,23 @@ predict() { # JSON path, then arguments
 @test "nothing to learn from, unknown names: status 1; wrong use: status 2" {
 	local wrong
 	recording
-	keep untrained "$kerncast" basis show t.db
+	keep untrained "$lab" basis show t.db
 	equal "$(<untrained.status)" 1
 	contains "$(<untrained.err)" "basis train"
-	"$kerncast" basis train t.db >/dev/null
+	"$lab" basis train t.db >/dev/null
 	for wrong in "-k nosuch -d K40" "-k f -d V100" "-k f -d Tesla" "-k f -d K40 -s 1e9" "-k f -d K40 -t 8,8"; do
-		keep failed "$kerncast" basis predict $wrong t.db
+		keep failed "$lab" basis predict $wrong t.db
 		equal "$(<failed.status)" 1 "$wrong"
 		[[ -s failed.err ]]
 	done
 	for wrong in "" "frobnicate" "train a b" "predict" "predict -k f t.db" "predict -k f -d K40 --time 8=1ms" \
 		"predict -d K40 --time 8=1ms" "predict -d k40 --time 8=x -b 16" "predict -k f -d K40 -t 2000" \
 		"predict -k f -d K40 -t 64,64" "predict -k f -d K40 -s 0" "predict -d nosuch --time 8=1ms -b 16"; do
-		keep wrong "$kerncast" basis $wrong
+		keep wrong "$lab" basis $wrong
 		equal "$(<wrong.status)" 2 "$wrong"
 		equal "$(<wrong.out)" "" "standard output of: $wrong"
 	done
-	keep missing "$kerncast" basis train missing/x.db
+	keep missing "$lab" basis train missing/x.db
 	equal "$(<missing.status)" 1
 }
 
@@ -244,7 +244,7 @@ predict() { # JSON path, then arguments
 sweeps_of_tiled_products() { # FOLDER
 	local data=$1
 	"$kerncast" import "$data"/traces/solo_bsp/*.csv.gz -o bsp.db >/dev/null
-	"$kerncast" basis train bsp.db >/dev/null
+	"$lab" basis train bsp.db >/dev/null
 	equal "$(sql "SELECT count(DISTINCT block_x) FROM sweep s JOIN sweep_kernel k ON k.id = s.kernel
 		WHERE module = 'matMul_gpu_sharedmem'" bsp.db)" 8
 	predict '$' -k matMul_gpu_sharedmem -d K40 -s 4096 -t 4,4 -t 8,8 -t 16,16 -t 32,32 bsp.db >/dev/null

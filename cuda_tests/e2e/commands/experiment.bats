@@ -1,4 +1,4 @@
-# kerncast experiment on the simulated device: what it prints, that it goes on
+# kerncast-lab experiment on the simulated device: what it prints, that it goes on
 # where it was killed, and what it says when something is missing.
 load ../common
 
@@ -7,11 +7,11 @@ setup_file() { # one small experiment, which the tests share
 	unset LD_PRELOAD
 	export LD_LIBRARY_PATH=${KC_BUILD:-$BATS_TEST_DIRNAME/../../../build}/simcuda
 	unset SIMCUDA_COSTS SIMCUDA_DEVICE
-	"${KC_BUILD:-$BATS_TEST_DIRNAME/../../../build}/kerncast" experiment lambda pairs --dir measured >first.out 2>first.err
+	"${KC_BUILD:-$BATS_TEST_DIRNAME/../../../build}/kerncast-lab" experiment lambda pairs --dir measured >first.out 2>first.err
 }
 
 measure() { # ARG...: without the demo's costs, so that the programs' own hold
-	env -u SIMCUDA_COSTS "$kerncast" experiment "$@"
+	env -u SIMCUDA_COSTS "$lab" experiment "$@"
 }
 
 # JSON path in experiment.json
@@ -72,7 +72,7 @@ steps() { # DB
 @test "killed and started again, it continues: nothing is measured twice, half a step is dropped" {
 	local pid begun=0
 
-	env -u SIMCUDA_COSTS "$kerncast" experiment bsp --dir k >killed.out 2>&1 &
+	env -u SIMCUDA_COSTS "$lab" experiment bsp --dir k >killed.out 2>&1 &
 	pid=$!
 	for ((i = 0; i < 1500 && begun < 3; i++)); do
 		sleep 0.01
@@ -119,7 +119,7 @@ steps() { # DB
 @test "without gnuplot that is said, and the table still comes" {
 	cp -r "$BATS_FILE_TMPDIR/measured" .
 	rm measured/*.svg measured/*.png
-	keep none env PATH=/nowhere "$kerncast" experiment figures pairs --dir measured
+	keep none env PATH=/nowhere "$lab" experiment figures pairs --dir measured
 	equal "$(<none.status)" 0
 	equal "$(grep -c gnuplot none.err)" 1
 	contains "$(<none.err)" "gnuplot is not installed"
@@ -176,7 +176,7 @@ steps() { # DB
 @test "what was measured elsewhere is not continued here; where nothing can be measured, that is said once" {
 	cp -r "$BATS_FILE_TMPDIR/measured" .
 	rm measured/lambda.*
-	keep other env -u SIMCUDA_COSTS SIMCUDA_DEVICE=K40 "$kerncast" experiment pairs --dir measured
+	keep other env -u SIMCUDA_COSTS SIMCUDA_DEVICE=K40 "$lab" experiment pairs --dir measured
 	equal "$(<other.status)" 1
 	contains "$(<other.err)" "use another --dir"
 	SIMCUDA_FAULT=cupti-busy keep blind measure lambda bsp --dir blind
@@ -189,16 +189,16 @@ steps() { # DB
 @test "experiments are listed; wrong use and what is not there are said" {
 	local arguments
 
-	equal "$("$kerncast" experiment list | grep -c '^[a-z]')" 7
+	equal "$("$lab" experiment list | grep -c '^[a-z]')" 7
 	for arguments in "" "nothing" "pairs --limit x" "pairs --small --full"; do
 		# shellcheck disable=SC2086
-		keep wrong "$kerncast" experiment $arguments
+		keep wrong "$lab" experiment $arguments
 		equal "$(<wrong.status)" 2 "status of experiment $arguments"
 	done
 	keep programs measure pairs --dir d --programs "$PWD/nowhere"
 	equal "$(<programs.status)" 1
 	contains "$(<programs.err)" "make run-programs"
-	keep empty "$kerncast" experiment figures pairs --dir empty
+	keep empty "$lab" experiment figures pairs --dir empty
 	equal "$(<empty.status)" 0
 	contains "$(<empty.out)" "not measured"
 }

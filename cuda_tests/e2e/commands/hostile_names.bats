@@ -21,7 +21,7 @@ harmless() { # FILE...
 # Runs kerncast, whatever its status, and looks at all that it prints. CSV's lines end in CR LF (RFC 4180).
 prints_text() { # ARG...
 	set +e
-	"$kerncast" "$@" >shown.out 2>shown.err </dev/null
+	"$(that_has "$1")" "$@" >shown.out 2>shown.err </dev/null
 	set -e
 	sed -i 's/\r$//' shown.out
 	harmless shown.out shown.err || { printf 'kerncast'; printf ' %q' "$@"; echo; return 1; }

@@ -44,7 +44,7 @@ keys_at() { # JSON path
 begins_with_schema() { # NAME/VERSION COMMAND...
 	local schema=kerncast.$1
 	shift
-	"$kerncast" "$@" >document.json || return 1
+	"$(that_has "$1")" "$@" >document.json || return 1
 	equal "$(sqlite3 :memory: "SELECT json_type(j) || ' ' || (SELECT key || ' ' || value FROM json_each(j) LIMIT 1)
 		FROM (SELECT CAST(readfile('document.json') AS TEXT) AS j)")" "object schema $schema" "document of kerncast $1"
 	grep -q -F "\`$schema\`" "$root/tools/README.md" || { echo "$schema is not documented"; return 1; }

@@ -17,12 +17,12 @@ check_documents() { # [DOCUMENT...]; none: the schemas
 count=0
 prints() { # ARG...: a command's document goes to N.json
 	count=$((count + 1))
-	"$kerncast" "$@" >"$count.json" || { echo "status of kerncast $*"; return 1; }
+	"$(that_has "$1")" "$@" >"$count.json" || { echo "status of kerncast $*"; return 1; }
 }
 
 fails() { # ARG...: its status is 1; a document is kept if there is one
 	count=$((count + 1))
-	keep failed "$kerncast" "$@"
+	keep failed "$(that_has "$1")" "$@"
 	equal "$(<failed.status)" 1 "status of kerncast $*"
 	[[ ! -s failed.out ]] || mv failed.out "$count.json"
 }
@@ -389,7 +389,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 
 @test "experiment: nothing measured, and measured" {
 	prints experiment figures --json --dir none
-	env -u SIMCUDA_COSTS "$kerncast" experiment bsp --small --json --dir some >9.json
+	env -u SIMCUDA_COSTS "$lab" experiment bsp --small --json --dir some >9.json
 	prints experiment figures lambda --json --dir some
 	equal "$(value 1.json '$.experiments[0].device')" null
 	equal "$(value 1.json '$.experiments[0].claims[0].here')" null
@@ -448,7 +448,7 @@ prints_all_of() { # DB: every document that tells what a database holds
 		"explain --json no.db" "tune --json no.db --device v100" "predict --json --device v100 blocks=1,threads=4096" "report --json --run 9 missing.db" \
 		"slowdown --json --device v100 blocks=1,threads=32 blocks=1,threads=4096" "calibrate --json --device 9 c.db"; do
 		# shellcheck disable=SC2086 # words of a command
-		keep failed "$kerncast" $command
+		keep failed "$(that_has ${command%% *})" $command
 		equal "$(<failed.status)" 1 "status of kerncast $command"
 		equal "$(<failed.out)" "" "output of kerncast $command"
 		[[ -s failed.err ]] || { echo "kerncast $command says nothing"; return 1; }

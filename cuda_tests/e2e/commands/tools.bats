@@ -18,14 +18,21 @@ query_json() { # FILE PATH
 
 @test "--help and --version of everything: status 0, on standard output" {
 	local command
-	for command in "" run report diff doctor devices recover prune export predict slowdown import replay calibrate explain \
-		basis experiment; do
+	for command in "" run report diff doctor devices recover prune export predict slowdown import replay calibrate explain; do
 		keep help "$kerncast" $command --help
 		status_is 0 help
 		contains "$(<help.out)" Usage:
 		equal "$(<help.err)" "" "standard error"
 	done
 	contains "$("$kerncast" --version)" kerncast
+	for command in "" basis experiment; do
+		keep help "$lab" $command --help
+		status_is 0 help
+		contains "$(<help.out)" Usage:
+		equal "$(<help.err)" "" "standard error"
+	done
+	equal "$("$lab" --version | tail -n +2)" "$("$kerncast" --version | tail -n +2)" "versions"
+	contains "$("$lab" --version)" "kerncast-lab $("$kerncast" --version | sed -n '1s/^kerncast //p')"
 }
 
 @test "wrong use: status 2, on standard error" {
@@ -52,8 +59,12 @@ query_json() { # FILE PATH
 	for word in run report doctor devices recover export predict slowdown import replay calibrate; do
 		grep -q "^.It Nm Cm $word " kerncast.1 || { echo "no $word"; return 1; }
 	done
+	"$lab" --man >kerncast-lab.1
+	equal "$(grep -c '^.It Nm Cm ' kerncast-lab.1)" 2 "commands of kerncast-lab"
 	if command -v man >/dev/null; then
-		equal "$(MANWIDTH=80 man --warnings -E UTF-8 -l kerncast.1 2>&1 >/dev/null)" "" "what man complains of"
+		for word in kerncast kerncast-lab; do
+			equal "$(MANWIDTH=80 man --warnings -E UTF-8 -l $word.1 2>&1 >/dev/null)" "" "what man complains of"
+		done
 	fi
 }
 

@@ -167,10 +167,10 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 @test "a space without code is answered by the times of its configurations, as basis space does" {
 	printf 'block,time_ms\n32,1\n64,2\n96,3\n128,\n' >space.csv
 	"$kerncast" tune space.csv --device h100 >tuned
-	"$kerncast" basis space space.csv --device h100 >said
+	"$lab" basis space space.csv --device h100 >said
 	diff tuned said
 	"$kerncast" tune space.csv --device h100 --json >tuned
-	"$kerncast" basis space space.csv --device h100 --json >said
+	"$lab" basis space space.csv --device h100 --json >said
 	diff tuned said
 	refused "its times are those of the column time_ms" space.csv --timed space.csv
 }

@@ -379,7 +379,7 @@ trace_on() {
 @test "two databases where one is meant, or --json with --csv: every command refuses them in the same words, status 2" {
 	local command
 	for command in calibrate "basis show" "basis train"; do
-		keep two "$kerncast" $command a.db b.db
+		keep two "$(that_has ${command% *})" $command a.db b.db
 		status_is 2 two
 		contains "$(<two.err)" "expected one database, got two (a.db, b.db)"
 	done
@@ -401,9 +401,11 @@ trace_on() {
 	for command in run doctor import report diff slow export predict explain pairs devices; do
 		contains " $(tr '\n' ' ' <<<"$often")" " $command "
 	done
-	for command in $often recover prune merge learn slowdown basis calibrate experiment; do
+	for command in $often recover prune merge learn slowdown calibrate; do
 		contains " $(tr '\n' ' ' <<<"$all")" " $command "
 	done
+	equal "$("$lab" --help)" "$("$lab" --help all)" "all commands of kerncast-lab"
+	equal "$("$lab" --help | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | tr '\n' ' ')" "experiment basis " "commands of kerncast-lab"
 	keep recover "$kerncast" recover nothing.db
 	keep doctor "$kerncast" doctor --recover nothing.db
 	same recover doctor
@@ -412,15 +414,30 @@ trace_on() {
 	status_is 2 late
 }
 
+@test "what is kerncast-lab's now: kerncast says so in a sentence, status 2" {
+	local command
+	for command in experiment basis; do
+		keep moved "$kerncast" $command list
+		status_is 2 moved
+		equal "$(<moved.out)$(<moved.err)" "kerncast: kerncast $command is kerncast-lab $command now"
+	done
+	keep near "$lab" experment
+	status_is 2 near
+	equal "$(<near.err)" 'kerncast-lab: unknown command "experment"; did you mean experiment?'
+	keep none "$lab" report
+	status_is 2 none
+	equal "$(<none.err)" 'kerncast-lab: unknown command "report"; `kerncast-lab --help all` lists all'
+}
+
 @test "-h is --help in every command, and no help speaks of mandatory or optional arguments" {
 	local command commands
 	commands=$("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p' | grep -v kerncast)
 	within "$(wc -w <<<"$commands")" 14 30 "commands: $commands"
-	for command in "" $commands; do
-		"$kerncast" $command --help >long.out
+	for command in "" $commands basis experiment; do
+		"$(that_has "$command")" $command --help >long.out
 		for option in -h '-?'; do
 			[[ $command || $option == -h ]] || continue
-			keep short "$kerncast" $command "$option"
+			keep short "$(that_has "$command")" $command "$option"
 			status_is 0 short
 			cmp short.out long.out
 			equal "$(<short.err)" "" "standard error of $command $option"
@@ -435,7 +452,7 @@ trace_on() {
 }
 
 @test "every help ends with examples, which work and are in the manual with what they print" {
-	local command line
+	local command line program
 	ln -s "$build/demo-static-sim" app
 	ln -s "$build/demo-static-sim" train
 	printf 'kind,start_ns,duration_ns,name\nkernel,100,50000,f\nkernel,200000,60000,f\n' | gzip >trace.csv.gz
@@ -451,13 +468,14 @@ trace_on() {
 		cp kerncast.db $line.db
 	done
 	"$kerncast" import trace.csv.gz -o trace.db >/dev/null
-	"$kerncast" --man >manual
-	for command in $("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p'); do
-		"$kerncast" $command --help | sed '1,/^Examples:$/d' >examples
+	{ "$kerncast" --man && "$lab" --man; } >manual
+	for command in $("$kerncast" --help all | sed -n 's/^  \([a-z]\{3,\}\) .*/\1/p') basis experiment; do
+		program=$(that_has $command)
+		"$program" $command --help | sed '1,/^Examples:$/d' >examples
 		within "$(wc -l <examples)" 1 2 "lines of the examples of $command"
 		grep -qF "\$ $(head -n 1 examples | sed 's/^  //')" manual || { echo "$command has no example in the manual"; return 1; }
 		while read -r line; do
-			[[ $line == kerncast\ $command* ]] || { echo "$command: $line"; return 1; }
+			[[ $line == ${program##*/}\ $command* ]] || { echo "$command: $line"; return 1; }
 			PATH=$build:$PATH bash -c "$line" </dev/null >example.out 2>&1 ||
 				[[ $? == 3 && $line == *--fail ]] || { echo "fails: $line"; cat example.out; return 1; }
 		done <examples
@@ -488,7 +506,7 @@ trace_on() {
 offered() { # WORD...: what bash offers for the last of them, sorted
 	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
 	COMPREPLY=()
-	_kerncast kerncast "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	"_${1//-/_}" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 	printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
 }
 
@@ -511,7 +529,6 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast report --run "")" "all "
 	contains " $(offered kerncast predict --device "")" " rtx4090 "
 	equal "$(offered kerncast replay --device rtx4090)" "rtx4090 rtx4090-laptop rtx4090d "
-	equal "$(offered kerncast experiment f)" "figures "
 	equal "$(offered kerncast report "")" " " # files, which readline finds
 	equal "$(offered kerncast diff --old "")" " "
 	equal "$(offered kerncast slow --by "")" "gpu process rank "
@@ -521,6 +538,12 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast run -- ./app --m)" " "
 	equal "$(offered kerncast nosuch --)" " "
 	equal "$(offered kerncast run --signal "")" "usr1 usr2 "
+	"$lab" --completion bash >completion
+	source ./completion
+	contains "$(complete -p kerncast-lab)" "_kerncast_lab kerncast-lab"
+	equal "$(offered kerncast-lab "")" "--help --version basis experiment help version "
+	equal "$(offered kerncast-lab experiment f)" "figures "
+	equal "$(offered kerncast-lab basis --kn)" "--known "
 	keep other "$kerncast" --completion tcsh
 	status_is 2 other
 	contains "$(<other.err)" "bash, zsh or fish"

@@ -1,5 +1,5 @@
 /*
- * `kerncast basis predict`: what is asked, and what is known to answer it from.
+ * `kerncast-lab basis predict`: what is asked, and what is known to answer it from.
  */
 #ifndef KC_TOOLS_BASIS_QUESTION_H
 #define KC_TOOLS_BASIS_QUESTION_H

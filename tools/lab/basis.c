@@ -1,5 +1,7 @@
-#include "tools/tune/basis.h"
-#include "command.h"
+#include "basis/basis.h"
+#include "basis/basis_answer.h"
+#include "basis/block_basis.h"
+#include "lab.h"
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
@@ -7,7 +9,6 @@
 #include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/input/kernel_spec.h"
-#include "tools/tune/basis_answer.h"
 #include "tools/tune/basis_space.h"
 #include "tools/output/table.h"
 
@@ -461,7 +462,7 @@ static int answer(const struct request *request, const char *path)
 					 request->common.json);
 	else if (!rc && !known.sweeps->kernel_count)
 		kc_error(
-		    "%s has no kernel measured with two block sizes or more; `kerncast basis train` looks for them",
+		    "%s has no kernel measured with two block sizes or more; `kerncast-lab basis train` looks for them",
 		    kc_database_shown(path));
 	else if (!rc)
 		status = request->common.json ? show_json(&known) : show_text(&known);
@@ -486,8 +487,7 @@ static int basis_main(int argc, char **argv, const struct kc_command *self)
 }
 
 const struct kc_command kc_command_basis = {
-    .group = KC_GROUP_TUNE,
-    .seldom = 1,
+    .group = KC_GROUP_RESEARCH,
     .name = "basis",
     .summary = "predicts a kernel's time with other block sizes",
     .arguments = "train|show|predict [DB] | space FILE",

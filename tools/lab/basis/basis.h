@@ -1,6 +1,5 @@
 /*
- * Sweeps as the predictors of predictor/papers/block_basis.h and
- * predictor/solo/block_sizes.h take them.
+ * Sweeps as the predictors of block_basis.h and predictor/solo/block_sizes.h take them.
  *
  *   kc_basis_rows   the paper's matrix: a row each problem of each kernel on
  *                   each device, a column each block size, rates
@@ -9,6 +8,7 @@
 #ifndef KC_TOOLS_BASIS_H
 #define KC_TOOLS_BASIS_H
 
+#include "block_basis.h"
 #include "predictor/solo/block_sizes.h"
 #include "store/replay/sweep.h"
 

@@ -1,5 +1,5 @@
-#include "tools/experiment/experiment.h"
-#include "command.h"
+#include "experiment/experiment.h"
+#include "lab.h"
 #include "tools/input/common_options.h"
 #include "tools/output/json.h"
 
@@ -62,7 +62,8 @@ static void add_name(struct request *request, const char *arg, struct argp_state
 		request->figures_only = 1;
 	} else {
 		if (strcmp(arg, "all") != 0 && !find(arg))
-			argp_error(state, "there is no experiment \"%s\"; `kerncast experiment list` lists all", arg);
+			argp_error(state, "there is no experiment \"%s\"; `kerncast-lab experiment list` lists all",
+				   arg);
 		if (request->count == NAMES)
 			argp_error(state, "expected %u names at most", NAMES);
 		request->names[request->count++] = arg;
@@ -303,15 +304,14 @@ static int experiment_main(int argc, char **argv, const struct kc_command *self)
 
 const struct kc_command kc_command_experiment = {
     .group = KC_GROUP_RESEARCH,
-    .seldom = 1,
     .name = "experiment",
     .summary = "repeats the experiments of five papers on this device",
     .arguments = "NAME...|all|list|figures",
     .options = options,
     .run = experiment_main,
     .manual =
-	"Runs the programs of the papers' experiments with libkerncast.so preloaded, as\n"
-	".Cm run\n"
+	"Runs the programs of the papers' experiments with libkerncast.so preloaded, as run of\n"
+	".Xr kerncast 1\n"
 	"does, and prints for each experiment what the paper claims, what was measured here, and whether the claim\n"
 	"holds here.\n"
 	".Cm list\n"
@@ -323,7 +323,7 @@ const struct kc_command kc_command_experiment = {
 	"The experiments bsp and cycles take their counts from the programs' code and so need the programs.\n"
 	"Without a GPU the programs run on the simulated device, and the output says SIMULATED.\n"
 	".Pp\n"
-	"Each experiment has a database in the folder, DIR/NAME.db, which every other command can read, and a\n"
+	"Each experiment has a database in the folder, DIR/NAME.db, which kerncast reads as any other, and a\n"
 	"figure, DIR/NAME.svg and DIR/NAME.png, if\n"
 	".Xr gnuplot 1\n"
 	"is installed; a figure that cannot be written ends the command with status 1.\n"

@@ -1,5 +1,5 @@
 /*
- * Finds the kernel, device and problem that a question of `kerncast basis predict`
+ * Finds the kernel, device and problem that a question of `kerncast-lab basis predict`
  * refers to; where there is none, a message lists those there are.
  */
 #ifndef KC_TOOLS_BASIS_WHICH_H

@@ -2,8 +2,7 @@
  * The basis over block sizes: a kernel's time at block sizes never timed, from
  * what the speed-ups of many kernels have in common.
  *
- *   kc_basis   the first right singular vectors of a matrix with a row for each
- *              kernel and a column for each block size
+ * Rows hold rates: time at any reference / time; the rows of one kernel carry one group number.
  *
  * Source: Kanchiraju et al.: the speed-up of a kernel is a linear combination of
  * the singular vectors, whose coefficients are found by least squares over the
@@ -15,16 +14,9 @@
 #ifndef KC_BASIS_H
 #define KC_BASIS_H
 
+#include "store/replay/sweep.h"
+
 #include <stdint.h>
-
-#define KC_BASIS_COLUMNS 32u /* block sizes, at most */
-
-/* Rows hold rates: time at any reference / time; the rows of one kernel carry one group number. */
-struct kc_basis {
-	uint32_t columns, components;
-	double values[KC_BASIS_COLUMNS];                    /* singular, the largest first */
-	double vectors[KC_BASIS_COLUMNS][KC_BASIS_COLUMNS]; /* [component][column] */
-};
 
 /* 0; -EINVAL: no rows, no columns, too many columns. Each row is first normalised to length 1. */
 int kc_basis_train(struct kc_basis *basis, const double *rows, uint32_t count, uint32_t columns);

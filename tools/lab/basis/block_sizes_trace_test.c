@@ -10,11 +10,11 @@
  * the architecture, 8.5 % (8.6 %) where it is known nowhere (on Maxwell 15 to
  * 18 %); singular vectors from the same architecture 4.4 %, from the other 16.7 %.
  */
-#include "block_sizes.h"
+#include "predictor/solo/block_sizes.h"
 
-#include "curve.h"
+#include "predictor/solo/curve.h"
 #include "cuda_tests/traces/trace_row.h"
-#include "predictor/papers/block_basis.h"
+#include "block_basis.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 #include "experiment.h"
 
-#include "predictor/papers/block_basis.h"
+#include "tools/lab/basis/block_basis.h"
 #include "predictor/solo/block_sizes.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "tools/system/child.h"
-#include "tools/command.h"
+#include "tools/program.h"
 #include "tools/doctor/doctor.h"
 #include "experiment.h"
 #include "tools/doctor/inspect.h"
@@ -94,7 +94,7 @@ static int lock_folder(struct kc_laboratory *lab)
 		return KC_EXIT_FAILED;
 	}
 	if (flock(lab->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-		kc_error("another kerncast experiment is running in %s; wait for it, or use another --dir",
+		kc_error("another kerncast-lab experiment is running in %s; wait for it, or use another --dir",
 			 lab->folder);
 		return KC_EXIT_FAILED;
 	}
@@ -145,7 +145,7 @@ static void become(char **argv, const char *preload, int output)
 	setenv("LD_PRELOAD", preload, 1);
 	dup2(output, STDOUT_FILENO);
 	execv(argv[0], argv);
-	fprintf(stderr, "kerncast: cannot run %s: %s\n", argv[0], strerror(errno));
+	fprintf(stderr, "%s: cannot run %s: %s\n", kc_program.name, argv[0], strerror(errno));
 	_exit(127);
 }
 
@@ -203,7 +203,7 @@ static void set_costs(const struct kc_laboratory *lab, const char *program, int 
 static void program_path(const struct kc_laboratory *lab, const struct kc_step *step, char *out, size_t size)
 {
 	if (strcmp(step->program, KC_CALIBRATION) == 0)
-		kc_library_self(out, size);
+		beside_us("kerncast", out, size);
 	else
 		snprintf(out, size, "%s/%s%s", lab->programs, step->program, lab->simulated ? "-sim" : "");
 }

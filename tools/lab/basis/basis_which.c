@@ -118,9 +118,10 @@ static void no_such_kernel(const struct kc_sweeps *sweeps, const char *text)
 		kc_error("no kernel measured with several block sizes has \"%s\" in its name; did you mean %s?", text,
 			 list_text(&list));
 	else
-		kc_error("no kernel measured with several block sizes has \"%s\" in its name (`kerncast basis train`"
-			 " reads new launches, `kerncast basis show` lists what is known)",
-			 text);
+		kc_error(
+		    "no kernel measured with several block sizes has \"%s\" in its name (`kerncast-lab basis train`"
+		    " reads new launches, `kerncast-lab basis show` lists what is known)",
+		    text);
 }
 
 int64_t kc_basis_find_kernel(const struct kc_sweeps *sweeps, const char *text)
@@ -139,7 +140,7 @@ int64_t kc_basis_find_kernel(const struct kc_sweeps *sweeps, const char *text)
 		}
 	}
 	if (matches > 1)
-		kc_error("\"%s\" occurs in %u kernels; `kerncast basis show` lists them", text, matches);
+		kc_error("\"%s\" occurs in %u kernels; `kerncast-lab basis show` lists them", text, matches);
 	else if (!matches)
 		no_such_kernel(sweeps, text);
 	return matches == 1 ? found : -1;

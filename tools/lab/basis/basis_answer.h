@@ -1,5 +1,5 @@
 /*
- * `kerncast basis predict`: the printed answer.
+ * `kerncast-lab basis predict`: the printed answer.
  */
 #ifndef KC_TOOLS_BASIS_ANSWER_H
 #define KC_TOOLS_BASIS_ANSWER_H
