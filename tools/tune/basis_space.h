@@ -1,7 +1,6 @@
 /*
- * `kerncast-lab basis space`, and `kerncast tune` of a space without code: configurations of a tunable kernel, from CSV files
- * whose columns before time_ms are parameters. Where time_ms is empty a
- * configuration was not timed.
+ * `kerncast-lab basis space`, and `kerncast tune` of a space without code: configurations of a tunable kernel, from CSV
+ * files whose columns before time_ms are parameters. Where time_ms is empty a configuration was not timed.
  */
 #ifndef KC_TOOLS_BASIS_SPACE_H
 #define KC_TOOLS_BASIS_SPACE_H

@@ -1,5 +1,5 @@
 /*
- * kerncast experiment: what a paper claims, beside what is measured on the device at hand.
+ * kerncast-lab experiment: what a paper claims, beside what is measured on the device at hand.
  *
  *   kc_experiment     one paper's experiment: the steps that measure it, and what their measurements say
  *   kc_step           one run of a program of cuda_tests/experiments under the library: one algorithm, one setting
