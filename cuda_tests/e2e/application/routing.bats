@@ -38,6 +38,12 @@ abi=$build/awkward/newer_abi
 	contains "$("$kerncast" report)" "left unhooked              1"
 }
 
+@test "addresses that are exported: each is known, and no hook is chosen by name" {
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 3 >/dev/null
+	equal "$(report '$.ledger.matched')" "$(counted launches)" matched
+	equal "$(report '$.ledger.routed_by_name')" 0 "routed by name"
+}
+
 @test "a preloaded library answers with a function of its own: it is called, once per call" {
 	keep plain env LD_PRELOAD="$build/awkward/resolver.so" "$abi" 12000
 	equal "$(grep -c 'resolver: called' plain.out)" 1 "calls without kerncast"

@@ -139,6 +139,47 @@ static void a_remainder_is_unknown_in_the_next_term(void **state)
 	assert_int_equal(w.of[K].period, 3);
 }
 
+/* A byte, signed or not, that changes by a step in each term: those in which it stays what it is, counted by hand. */
+static void a_range_limits_the_window(void **state)
+{
+	static const struct {
+		int64_t from, step, terms;
+		int is_signed;
+	} bytes[] = {
+	    {250, 1, 6, 0},   /* 250 to 255 */
+	    {250, 2, 3, 0},   /* 250, 252, 254 */
+	    {10, -3, 4, 0},   /* 10, 7, 4, 1 */
+	    {0, -1, 1, 0},    /* 0 */
+	    {120, 1, 8, 1},   /* 120 to 127 */
+	    {-120, -4, 3, 1}, /* -120, -124, -128 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		struct kc_windows w = windows();
+		struct kc_lanes lanes = constant(bytes[i].from);
+
+		lanes.affine_in = IN_K;
+		lanes.step[K] = bytes[i].step;
+		kc__limit_range(&w, &lanes, 8, bytes[i].is_signed, KC_ALL_LANES);
+		assert_int_equal(w.of[K].flow_terms, bytes[i].terms);
+		assert_true(w.of[Y].flow_terms == KC_ENDLESS);
+	}
+}
+
+/* It stays in its range: whatever the number of terms, this one is among them. */
+static void a_step_of_0_leaves_this_term(void **state)
+{
+	struct kc_windows w = windows();
+	struct kc_lanes lanes = constant(7);
+
+	(void)state;
+	lanes.affine_in = IN_K;
+	lanes.step[K] = 0;
+	kc__limit_range(&w, &lanes, 8, 0, KC_ALL_LANES);
+	assert_true(w.of[K].flow_terms >= 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +187,8 @@ int main(void)
 	    cmocka_unit_test(its_sectors_are_the_same_in_every_term),
 	    cmocka_unit_test(a_comparison_limits_the_window),
 	    cmocka_unit_test(a_remainder_is_unknown_in_the_next_term),
+	    cmocka_unit_test(a_range_limits_the_window),
+	    cmocka_unit_test(a_step_of_0_leaves_this_term),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
