@@ -144,6 +144,7 @@ struct simcuda_faults { /* 0: off; N: every Nth (oom, cupti_crash_flush: only th
 	uint32_t cupti_slow_kernels_ns; /* more for each kernel that a record is made of */
 	uint32_t cupti_graph_nodes;
 	uint32_t cupti_graph_short;
+	uint32_t cupti_whole_calls;
 	uint32_t oom;
 	uint32_t launch_fail;
 	uint32_t hidden_addresses;

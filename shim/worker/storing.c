@@ -327,8 +327,7 @@ int kc__storing_start(void)
 
 void kc__storing_begin(int64_t now_ns)
 {
-	storing.stored_ns = storing.ledger_ns = now_ns;
-	storing.retry_ns = 0;
+	storing.stored_ns = storing.ledger_ns = storing.retry_ns = now_ns;
 }
 
 void kc__storing_free(void)

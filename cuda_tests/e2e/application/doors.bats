@@ -166,6 +166,11 @@ no_journal() {
 	all_matched
 }
 
+@test "the injection door where CUPTI does not tell that cuInit has returned: the next call begins, and all is seen" {
+	SIMCUDA_FAULT=cupti-whole-calls opened "${injection[@]}" -- plain "$doors/linked_driver_launch.so"
+	all_matched
+}
+
 @test "the injection door where CUPTI is taken, switched off, or missing" {
 	SIMCUDA_FAULT=cupti-busy opened "${injection[@]}" -- plain "$doors/linked_driver_launch.so"
 	[[ ! -e kerncast.db ]]

@@ -180,7 +180,7 @@ void cupti__call_back(struct simcuda_call *call, bool leaving)
 	    .correlationId = call->correlation,
 	};
 
-	if (subscriber)
+	if (subscriber && (!leaving || call->told || !cupti__faults()->cupti_whole_calls))
 		call_back(subscriber, (CUpti_CallbackDomain)call->domain, call->cbid, &data);
 	/* Callbacks that are switched off within a call: as CUPTI 13.0 was seen to do (driver 580, H100). */
 	if (!leaving) {

@@ -37,6 +37,7 @@ static const struct {
     {"cupti-slow-kernels", offsetof(struct simcuda_faults, cupti_slow_kernels_ns), 10000},
     {"cupti-graph-nodes", offsetof(struct simcuda_faults, cupti_graph_nodes), 1},
     {"cupti-graph-short", offsetof(struct simcuda_faults, cupti_graph_short), 1},
+    {"cupti-whole-calls", offsetof(struct simcuda_faults, cupti_whole_calls), 1},
     {"oom", offsetof(struct simcuda_faults, oom), 1},
     {"launch-fail", offsetof(struct simcuda_faults, launch_fail), EVERY_TENTH},
     {"hidden-addresses", offsetof(struct simcuda_faults, hidden_addresses), 1},
