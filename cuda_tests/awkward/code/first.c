@@ -7,12 +7,17 @@
  *   again         after as many milliseconds each of them is launched once more
  *   devices       the module is loaded on a second device, too, and all are launched on both, without a wait
  *                 before that, but as long a one behind it
+ *   beside FILE...  a module with as many kernels is loaded from each of these, and all are launched at the same time,
+ *                 by a thread for each module
  */
 #include "cuda_tests/awkward/awkward.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define MODULES_MAX 8
 
 static struct awkward a;
 static CUfunction *kernels;
@@ -95,14 +100,53 @@ static void launch_on_both(const char *path, int wait_ms)
 	usleep((useconds_t)wait_ms * 1000);
 }
 
+static struct {
+	pthread_barrier_t all;
+	CUcontext context;
+} beside;
+
+/* from: the first of its kernels. */
+static void *launch_with_others(void *from)
+{
+	CUfunction *of_module = from;
+	int n = 5;
+	void *parameters[] = {&a.memory, &n};
+
+	CHECK(cuCtxSetCurrent(beside.context));
+	pthread_barrier_wait(&beside.all);
+	for (int i = 0; i < count; i++)
+		CHECK(cuLaunchKernel(of_module[i], 4, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL));
+	return NULL;
+}
+
+static void launch_beside(char *const paths[], int modules)
+{
+	CUfunction *first = kernels;
+	pthread_t threads[MODULES_MAX];
+
+	CHECK(cuCtxGetCurrent(&beside.context));
+	for (int i = 0; i < modules; i++) {
+		kernels += count;
+		find_kernels(paths[i]);
+	}
+	pthread_barrier_init(&beside.all, NULL, (unsigned)modules + 1);
+	for (int i = 0; i < modules; i++) {
+		if (pthread_create(&threads[i], NULL, launch_with_others, first + (i + 1) * count))
+			exit(5);
+	}
+	launch_with_others(first);
+	for (int i = 0; i < modules; i++)
+		pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 4 ? argv[4] : "";
 
-	if (argc < 4)
+	if (argc < 4 || argc > 5 + MODULES_MAX)
 		return 2;
 	count = atoi(argv[2]);
-	kernels = calloc(2 * (size_t)count, sizeof(*kernels));
+	kernels = calloc((MODULES_MAX + 1) * (size_t)count, sizeof(*kernels));
 	awkward_start(&a);
 	find_kernels(argv[1]);
 	if (!strcmp(how, "devices")) {
@@ -117,6 +161,8 @@ int main(int argc, char **argv)
 		capture_all();
 	else if (!strcmp(how, "nodes"))
 		add_all();
+	else if (!strcmp(how, "beside"))
+		launch_beside(argv + 5, argc - 5);
 	else
 		launch_all(NULL);
 	if (!strcmp(how, "again")) {

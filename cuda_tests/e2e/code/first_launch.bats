@@ -52,6 +52,17 @@ by_device() { # the very first launch, before which nobody has asked for code
 	equal "$(firsts)" "bsp-code 3" "waiting"
 }
 
+# While one of them is read, the others wait.
+@test "launches of four modules at once: each waits for its code, which is read to its end" {
+	local lines
+	for lines in 30000 30001 30002 30003; do
+		module 1 $lines >$lines.ptx
+	done
+	runs 5s "$first" 30000.ptx 1 0 beside 3000[123].ptx
+	equal "$(sql 'SELECT count(*) FROM launch')" 4 launches
+	equal "$(firsts)" "bsp-code 4" "waiting"
+}
+
 @test "a module is read while the program does something else" {
 	module 200 100 >module.ptx
 	runs 0 "$first" module.ptx 200 3000
