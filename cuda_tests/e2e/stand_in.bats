@@ -10,3 +10,10 @@ load common
 	echo "$warm ns, emptied $emptied ns"
 	((emptied > 500 && emptied > 3 * warm))
 }
+
+@test "SIMCUDA_CONTEXT_MS: the first work on the device waits for a context" {
+	local start=$EPOCHREALTIME end
+	LD_LIBRARY_PATH=$build/simcuda SIMCUDA_CONTEXT_MS=700 "$build/demo-static-sim" --rounds 1
+	end=$EPOCHREALTIME
+	((${end//[!0-9]/} - ${start//[!0-9]/} >= 700000))
+}

@@ -276,6 +276,7 @@ struct sim {
 	atomic_int failed; /* the CUresult of all work since an exception on the device; 0: there was none */
 	int null_mode;     /* SIMCUDA_MODE=null: nothing takes time */
 	int verbose;
+	unsigned context_ms; /* that creating a context takes */
 	atomic_int bare; /* null mode and no sink: a launch need do nothing */
 	uint64_t seed;
 	double noise;

@@ -5,6 +5,7 @@
 #include <generated_cuda_meta.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define STACK_DEPTH 32
 #define STACK_BYTES 1024
@@ -42,12 +43,21 @@ static void notify(CUpti_CallbackIdResource cbid, CUcontext context)
 	sim_notify(&resource);
 }
 
+static void take_time(void)
+{
+	struct timespec left = {.tv_sec = sim.context_ms / 1000, .tv_nsec = sim.context_ms % 1000 * 1000000l};
+
+	while (sim.context_ms && nanosleep(&left, &left))
+		;
+}
+
 static CUcontext context_new(struct sim_device *device, unsigned flags)
 {
 	CUcontext context = calloc(1, sizeof(*context));
 
 	if (!context)
 		return NULL;
+	take_time();
 	context->magic = SIM_CONTEXT;
 	context->id = atomic_fetch_add(&sim.next_context_id, 1) + 1;
 	context->device = device;

@@ -113,6 +113,7 @@ static CUresult init_once(void)
 		return CUDA_ERROR_NO_DEVICE;
 	sim.null_mode = mode && !strcmp(mode, "null");
 	sim.verbose = number_of("SIMCUDA_VERBOSE", 0);
+	sim.context_ms = (unsigned)number_of("SIMCUDA_CONTEXT_MS", 0);
 	sim.seed = number_of("SIMCUDA_SEED", another_seed());
 	sim.noise = noise && *noise ? strtod(noise, NULL) : NOISE;
 	sim.connections = number_of("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS);
