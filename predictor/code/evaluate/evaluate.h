@@ -14,7 +14,8 @@
  * added once per lane or once per warp. The windows (lanes.h) say how many of the
  * next terms of a sum are alike: these are taken together. Where a count changes
  * as a polynomial, as in a loop whose bounds depend on the loop around it, a few
- * terms give the sum of all.
+ * terms give the sum of all. Once the effort is spent, blocks and warps that are
+ * spread over those left stand for them.
  *
  * At a launch (KC_COST_EFFORT_LAUNCH) only the values that control flow depends
  * on are evaluated so. Addresses are evaluated once, beforehand, in a survey.
@@ -107,6 +108,10 @@ struct kc_evaluation {
 	struct kc_warp_chain longest_chain; /* of a warp of those */
 	uint8_t assumed;                    /* enum kc_assumed */
 	uint8_t sampled, stopped;
+	/* Beyond the effort: which sample of blocks and warps this is, counted from 1; 0: none. How many sums of those
+	 * around are sampled. has_samples: something within the term being taken was. */
+	uint32_t sample, sample_depth;
+	uint8_t has_samples;
 	/* At a launch: only eager values are evaluated again; accesses have the patterns that the survey found. */
 	uint8_t at_launch, is_surveying;
 	uint8_t without_floats, left_out; /* what is computed of floating-point numbers is not known; there was any */

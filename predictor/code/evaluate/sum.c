@@ -1,10 +1,18 @@
 #include "evaluate.h"
 
+#include <math.h>
+
 #define PERIOD_MAX 64u
 /* Steps of the effort for a part of a sum, apart from its terms. */
 #define STEPS_OF_SUM 2u
 /* Polynomials of a higher degree are taken term by term. */
 #define DEGREE_MAX 4u
+/* Beyond the effort, of each sum over blocks or warps that is left: terms that are evaluated, and the share of the
+ * steps allowed for that after which there is no other. A term that takes more than is left of this share of all stands
+ * for those after it. */
+#define SAMPLES_MOST 256u
+#define SAMPLES_SHARE 32u
+#define TERM_SHARE 2u
 
 static void add_tally(struct kc_tally *to, const struct kc_tally *from, double weight)
 {
@@ -264,7 +272,13 @@ static void limit_start(struct kc_evaluation *e, const struct kc_index *counter)
 	}
 }
 
-static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct piece *p, uint32_t round,
+static uint64_t steps_beyond(const struct kc_evaluation *e)
+{
+	return e->steps_max - e->effort;
+}
+
+/* steps: that evaluating the period took. */
+static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct piece *p, uint32_t round, uint64_t steps,
 			    struct kc_tally *to)
 {
 	struct kc_index *counter = &e->counters[c];
@@ -274,14 +288,71 @@ static void take_one_period(struct kc_evaluation *e, uint32_t c, const struct pi
 	if (left == p->taken)
 		limit_others(e, p->start.affine_in);
 	counter->at = p->start.at + p->taken;
-	if (kc__is_over_effort(e) && left != KC_ENDLESS && left > p->taken) {
-		/* The terms that were evaluated stand for all others. */
+	if (c < KC_AXES && left > p->taken && kc__is_over_effort(e) &&
+	    e->steps + steps > e->effort + steps_beyond(e) / TERM_SHARE) {
 		weight = (double)left / p->taken;
 		counter->at = counter->end;
 		kc__reach_terms(e, c, round, counter->end - 1);
-		e->sampled = 1;
+		e->sampled = e->has_samples = 1;
 	}
 	add_tally(to, &p->sum, weight);
+}
+
+/* The digits of a number in a base, mirrored behind the point: numbers in a row are spread evenly from 0 to 1 (van der
+ * Corput), in several bases together as well (Halton). */
+static double radical_inverse(uint32_t number, uint32_t base)
+{
+	double inverse = 0, digit = 1;
+
+	for (; number; number /= base) {
+		digit /= base;
+		inverse += digit * (number % base);
+	}
+	return inverse;
+}
+
+/* Of a sum over blocks or warps and those within it. */
+static double terms_within(const struct kc_evaluation *e, uint32_t c, int64_t left)
+{
+	double terms = (double)left;
+
+	while (++c < KC_AXES)
+		terms *= kc__axis_terms(e, c);
+	return terms;
+}
+
+/* Beyond the effort, of blocks and warps: terms that are spread over those left stand for all of them. Each is one term
+ * of the sums within it, of which those of the next are others. */
+static void take_samples(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
+{
+	static const uint32_t bases[KC_AXES] = {2, 3, 5, 7, 11, 13};
+	struct kc_index *counter = &e->counters[c];
+	struct kc_tally *outer = e->tally, sum = {{0}};
+	int64_t first = counter->at, left = terms_left(counter);
+	uint32_t recorded = e->windows.recorded, round = ++e->round, taken = 0, most;
+	uint32_t base = bases[e->sample_depth++], is_within = e->sample != 0;
+	uint64_t steps = e->steps;
+
+	most = is_within ? 1 : (uint32_t)fmin(terms_within(e, c, left), SAMPLES_MOST);
+	e->tally = &sum;
+	e->windows.recorded = recorded & ~((2u << c) - 1);
+	while (taken < most && !e->stopped && (!taken || e->steps - steps < steps_beyond(e) / SAMPLES_SHARE)) {
+		taken++;
+		if (!is_within)
+			e->sample = taken;
+		counter->at = first + (int64_t)(radical_inverse(e->sample, base) * (double)left);
+		term(e, c);
+	}
+	if (!is_within)
+		e->sample = 0;
+	e->sample_depth--;
+	e->sampled = e->has_samples = 1;
+	e->windows.recorded = recorded;
+	e->tally = outer;
+	if (taken)
+		add_tally(outer, &sum, (double)left / taken);
+	counter->at = counter->end;
+	kc__reach_terms(e, c, round, counter->end - 1);
 }
 
 void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
@@ -290,19 +361,28 @@ void kc__take_terms(struct kc_evaluation *e, uint32_t c, kc__run_term *term)
 	uint32_t outer_degree = e->degree, degree;
 	uint32_t outer_polynomial = e->polynomial, recorded = e->windows.recorded;
 	uint32_t round = ++e->round;
+	uint8_t had_samples = e->has_samples;
+	uint64_t steps;
 	struct piece p;
 
 	e->steps += STEPS_OF_SUM;
+	steps = e->steps;
+	if (c < KC_AXES && kc__is_over_effort(e)) {
+		take_samples(e, c, term);
+		return;
+	}
+	e->has_samples = 0;
 	p.start = e->counters[c];
 	p.affine_in = p.unknown_in = 0;
 	e->windows.recorded |= 1u << c;
 	limit_start(e, &p.start);
 	run_first_terms(e, c, &p, term);
 	degree = e->degree;
-	if (degree > DEGREE_MAX && e->polynomial >> c & 1)
+	if (e->has_samples || (degree > DEGREE_MAX && e->polynomial >> c & 1))
 		p.terms = 1;
+	e->has_samples |= had_samples;
 	if (p.ended || p.terms <= 1 || terms_left(&p.start) / p.period < 2) {
-		take_one_period(e, c, &p, round, outer);
+		take_one_period(e, c, &p, round, e->steps - steps, outer);
 	} else {
 		count_like_terms(e, c, &p);
 		if (p.terms == KC_ENDLESS) { /* an endless loop */
