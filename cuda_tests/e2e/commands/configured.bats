@@ -155,7 +155,7 @@ other_version() {
 	command -v zsh >/dev/null || skip "no zsh (scripts/setup --all installs it)"
 	"$kerncast" --completion zsh >_kerncast
 	zsh -n _kerncast
-	zsh_offers() { zsh -f "$root/cuda_tests/e2e/commands/offered.zsh" _kerncast "$1" | tr '\n' ' '; }
+	zsh_offers() { zsh -f "$root/cuda_tests/e2e/commands/offered.zsh" "_${1%% *}" "$1" | tr '\n' ' '; }
 	equal "$(zsh_offers 'kerncast rep')" "replay report "
 	equal "$(zsh_offers 'kerncast run --mea')" "--measure "
 	equal "$(zsh_offers 'kerncast run --measure=')" "adaptive all kernels off "
@@ -163,6 +163,11 @@ other_version() {
 	contains " $(zsh_offers 'kerncast predict --device rtx409')" " rtx4090 "
 	contains " $(zsh_offers 'kerncast run -q --output x.db bas')" " bash "
 	contains " $(zsh_offers 'kerncast report _ker')" "_kerncast "
+	"$lab" --completion zsh >_kerncast-lab
+	zsh -n _kerncast-lab
+	equal "$(zsh_offers 'kerncast-lab ')" "basis experiment "
+	equal "$(zsh_offers 'kerncast-lab experiment fig')" "figures "
+	equal "$(zsh_offers 'kerncast-lab basis --kno')" "--known "
 }
 
 @test "fish completion: commands, options, values, files, and the program that is run" {
@@ -179,4 +184,10 @@ other_version() {
 	contains " $(fish_offers 'kerncast run -q --output x.db bas')" " bash "
 	contains " $(fish_offers 'kerncast report kern')" " kerncast.fish "
 	equal "$(fish_offers 'kerncast run ls kerncast.f')" "kerncast.fish "
+	"$lab" --completion fish >>kerncast.fish
+	fish -n kerncast.fish
+	equal "$(fish_offers 'kerncast-lab ')" "basis experiment "
+	equal "$(fish_offers 'kerncast-lab experiment fig')" "figures "
+	equal "$(fish_offers 'kerncast-lab basis --kno')" "--known "
+	equal "$(fish_offers 'kerncast rep')" "replay report "
 }
