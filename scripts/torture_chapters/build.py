@@ -1,5 +1,6 @@
 """What was built, and the environment that it runs in."""
 
+import functools
 import os
 import re
 import subprocess
@@ -21,7 +22,6 @@ class Build:
         self.root = os.path.abspath(root)
         self.kerncast = kerncast or os.path.join(self.root, "kerncast")
         self.lab = os.path.join(self.root, "kerncast-lab")
-        self.of_lab = commands_in(self.lab)
         self.shim = os.path.join(self.root, "libkerncast.so")
         self.runtime = runtime  # of the sanitizers
         self.sanitized = None
@@ -34,10 +34,14 @@ class Build:
     def find_sanitized(self):
         root = os.path.join(self.root, "address-undefined")
         runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
-        if os.path.exists(os.path.join(root, "kerncast")) and os.path.exists(os.path.join(root, "libkerncast.so")):
+        if all(os.path.exists(os.path.join(root, name)) for name in ("kerncast", "kerncast-lab", "libkerncast.so")):
             self.sanitized = Build(root, runtime=runtime)
             self.sanitized.root = self.root  # stand-ins and programs are the ordinary ones
         return self.sanitized
+
+    @functools.cached_property
+    def of_lab(self):
+        return commands_in(self.lab)
 
     def that_has(self, command):
         """The program that has a command: kerncast, also for one that neither has."""
