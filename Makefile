@@ -202,6 +202,7 @@ $(BUILD)/store/query/renumbered_test: LDFLAGS += -Wl,--wrap=kc_intern
 -include cuda_tests/playback/playback.mk
 -include cuda_tests/explain/explain.mk
 -include cuda_tests/awkward/awkward.mk
+-include cuda_tests/ranges/ranges.mk
 -include cuda_tests/torture/torture.mk
 -include cuda_tests/real_driver/real_driver.mk
 
@@ -241,7 +242,7 @@ $(BUILD)/noop_preload.so: $(BUILD)/cuda_tests/bench/noop_preload.o
 $(BUILD)/lag: $(BUILD)/cuda_tests/bench/lag.o $(SIMCUDA)/libcuda.so
 	$(CC) -o $@ $^ $(LDFLAGS)
 bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/lag $(BUILD)/noop_preload.so $(BUILD)/gpu-probe $(SIMCUDA_LIBS) \
-  $(BUILD)/awkward/large_graph
+  $(BUILD)/awkward/large_graph $(filter %/cost %/counting.so,$(RANGES_PROGRAMS))
 
 demo-programs: all $(filter-out %-shared,$(DEMOS)) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
 

@@ -16,6 +16,7 @@
 #include "shim/entry/lookup.h"
 #include "shim/entry/inject.h"
 #include "shim/tables/memory.h"
+#include "shim/tables/ranges.h"
 #include "shim/tables/recall.h"
 #include "shim/tables/tables.h"
 #include "shim/calls/calls.h"
@@ -202,7 +203,8 @@ static void forget_parent(void)
 	kc__shim.journal = NULL;
 	kc__shim.header = NULL;
 	atomic_store(&kc__shim.captures, 0);
-	kc__thread = (struct kc__thread){0};
+	kc__thread = (struct kc__thread){.ranges = kc__thread.ranges};
+	kc__ranges_forget();
 	life.started = life.exiting = false;
 	life.file_gone = false;
 	atomic_store(&kc__shim.exit_ns, 0);
@@ -448,6 +450,7 @@ static int start(const char **what)
 		goto fail;
 	/* Nothing fails from here on: CUPTI is not taken from the application in vain. */
 	start_measuring();
+	kc__ranges_begin();
 	life.first = kc__selection_begin();
 	kc__worker_begin();
 	if (life.complaint[0])

@@ -90,7 +90,8 @@ struct kc__given {
 	uint32_t buffer_count;
 };
 
-struct kc__packed; /* kernel_formula.h */
+struct kc__packed;      /* kernel_formula.h */
+struct kc__range_stack; /* ranges.h */
 
 /* Where one parameter of a kernel lies in the block that the driver makes of all of them. */
 struct kc__parameter {
@@ -315,14 +316,15 @@ struct kc__thread {
 	int depth __attribute__((aligned(KC__LINE_BYTES))); /* > 0: inside a call that is being recorded */
 	uint32_t correlation;                               /* set by CUPTI's callback during the call */
 	uint32_t before;                                    /* the same of the last call that had one */
-	uint32_t enclosing;    /* likewise, of the runtime call around that call; 0: none */
-	uint32_t runtime_call; /* of the runtime call that this thread is in now */
-	uint32_t id;           /* Linux thread id */
-	uint32_t call_site;    /* of the runtime call this thread is in; 0: none, or not known */
-	bool reached_driver;   /* that call has met a driver hook */
-	int *error;            /* where its errno is; NULL: not asked yet */
-	uint64_t recorded;     /* launches and transfers made so far, the kernels of graphs one by one */
-	CUcontext context;     /* cache: context -> device */
+	uint32_t enclosing;             /* likewise, of the runtime call around that call; 0: none */
+	uint32_t runtime_call;          /* of the runtime call that this thread is in now */
+	uint32_t id;                    /* Linux thread id */
+	uint32_t call_site;             /* of the runtime call this thread is in; 0: none, or not known */
+	bool reached_driver;            /* that call has met a driver hook */
+	int *error;                     /* where its errno is; NULL: not asked yet */
+	uint64_t recorded;              /* launches and transfers made so far, the kernels of graphs one by one */
+	CUcontext context;              /* cache: context -> device */
+	struct kc__range_stack *ranges; /* open on the thread; NULL: it has had none */
 	uint32_t context_generation;
 	struct kc__device *device;
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */

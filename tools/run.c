@@ -252,6 +252,15 @@ static void refuse_library(int rc, const char *library, char *why, size_t why_si
 	snprintf(why, why_size, "%s; build or install kerncast again", refusal);
 }
 
+/* Ranges go to one library alone: another tool's stays. */
+static void take_ranges(const char *library)
+{
+	const char *other = getenv(KC_NVTX_VARIABLE);
+
+	if (!other || kc_library_is(other))
+		setenv(KC_NVTX_VARIABLE, library, 1);
+}
+
 /* The value of LD_PRELOAD; "" where the program cannot be preloaded into, for the reason in why. */
 static void find_preload(const char *app, char *preload, size_t size, char *why, size_t why_size)
 {
@@ -275,6 +284,8 @@ static void find_preload(const char *app, char *preload, size_t size, char *why,
 		snprintf(why, why_size, "LD_PRELOAD is too long already");
 	if (rc < 0)
 		preload[0] = '\0';
+	else
+		take_ranges(library);
 }
 
 /* The value of LD_AUDIT, whose entries are separated by colons; "" where there can be none, for the reason in why. */

@@ -5,6 +5,7 @@
 #include "graph_plan.h"
 #include "shim/entry/real.h"
 #include "shim/code/early.h"
+#include "shim/tables/ranges.h"
 #include "shim/tables/streams.h"
 #include "calls.h"
 #include "graph_nodes.h"
@@ -62,6 +63,7 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 	    .stream = on->stream ? on->stream->id : 0,
 	    .thread = kc__thread_id(&kc__thread),
 	    .call_site = kc__thread.call_site,
+	    .scope = kc__scope_of(&kc__thread),
 	    .result = INT_MIN,
 	    .device = plan->entry.device,
 	    .unmeasured = kc__unmeasured(&kc__shim.unmeasured),

@@ -9,6 +9,7 @@
 #include "shim/entry/real.h"
 #include "shim/tables/functions.h"
 #include "shim/code/early.h"
+#include "shim/tables/ranges.h"
 #include "shim/tables/streams.h"
 #include "calls.h"
 #include "shim/worker/cupti/measuring.h"
@@ -180,6 +181,7 @@ __attribute__((hot)) void kc__record(struct kc_launch *launch, const struct kc__
 	launch->result = INT_MIN;
 	launch->thread = kc__thread.id ? kc__thread.id : kc__thread_id(&kc__thread);
 	launch->call_site = kc__thread.call_site;
+	launch->scope = kc__scope_of(&kc__thread);
 	launch->unmeasured = kc__unmeasured(&kc__shim.unmeasured);
 	launch->unpredictable = (uint8_t)known->unpredictable;
 	kc__record_kernel(launch, known->kernel);

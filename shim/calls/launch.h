@@ -60,7 +60,7 @@ static inline void kc__keep_prediction(struct kc_launch *launch, const struct kc
 	launch->concurrency_case = (uint8_t)p->placement.concurrency_case;
 	launch->ticket = p->placement.ticket;
 	launch->blocks_per_sm = variant->blocks_per_sm;
-	launch->variant = variant->id;
+	launch->variant = (uint16_t)variant->id;
 	launch->arguments = variant->arguments;
 }
 

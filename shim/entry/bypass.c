@@ -3,6 +3,7 @@
  * C library's dlsym, whatever is preloaded: then nothing is seen of it, and this is all that tells.
  */
 #include "shim/shim.h"
+#include "inject.h"
 #include "real.h"
 #include "lookup.h"
 
@@ -75,6 +76,7 @@ void kc__say_bypassed(void)
 {
 	const struct link_map *program = kc__program();
 
-	if (!kc__driver_reached() && !is_audited() && (is_bypassed_here(program) || is_bypassed_apart(program)))
+	if (kc__is_preloaded() && !kc__driver_reached() && !is_audited() &&
+	    (is_bypassed_here(program) || is_bypassed_apart(program)))
 		kc__say(KC_MESSAGE_BYPASSED, NULL);
 }

@@ -89,6 +89,19 @@ bool kc__injected(void)
 	return atomic_load(&injected);
 }
 
+/* Not by a search from here, which would find us in any case. */
+bool kc__is_preloaded(void)
+{
+	void *program = kc__real_dlsym ? dlopen(NULL, RTLD_LAZY) : NULL;
+	bool is_there = program && kc__real_dlsym(program, "kerncast_route") == (void *)kerncast_route;
+
+	if (program)
+		dlclose(program);
+	if (!is_there)
+		dlerror();
+	return is_there;
+}
+
 bool kc__injected_alone(void)
 {
 	return kc__real_dlsym(RTLD_DEFAULT, "cuInit") != (void *)cuInit;

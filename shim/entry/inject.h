@@ -11,6 +11,7 @@ extern const size_t kc__injected_count;
 /* A CUpti_CallbackData of the driver's domain; true: nobody else is to look at it. */
 bool kc__injected_call(uint32_t id, const void *data);
 bool kc__injected(void);
+bool kc__is_preloaded(void);   /* this copy of the library, in the base namespace */
 bool kc__injected_alone(void); /* and not preloaded: transfers are not seen */
 
 #endif

@@ -13,6 +13,7 @@
 #include "storing.h"
 #include "windows.h"
 #include "shim/entry/profiler.h"
+#include "shim/tables/ranges.h"
 #include "shim/tables/streams.h"
 #include "shim/tables/tables.h"
 #include "shim/worker/cupti/measuring.h"
@@ -218,6 +219,7 @@ static void say_state(void)
 	if (atomic_load_explicit(&kc__shim.green_contexts, memory_order_relaxed))
 		kc__say(KC_MESSAGE_GREEN_CONTEXT, NULL);
 	kc__tables_say_full();
+	kc__ranges_say_full();
 }
 
 static void share_time(uint64_t not_stored)

@@ -82,15 +82,20 @@ static int add_scope(struct kc_store *s, const void *payload, size_t bytes)
 	return kc__run(s, stmt);
 }
 
-static int add_launched_in(struct kc_store *s, const struct kc_launched_in_entry *entry)
+int kc__add_launched_in(struct kc_store *s, uint64_t index, uint32_t scope)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_LAUNCHED_IN);
 
 	if (stmt) {
-		sqlite3_bind_int64(stmt, 1, launch_row(s, entry->launch));
-		sqlite3_bind_int64(stmt, 2, entry->id);
+		sqlite3_bind_int64(stmt, 1, launch_row(s, index));
+		sqlite3_bind_int64(stmt, 2, scope);
 	}
 	return kc__run(s, stmt);
+}
+
+static int add_launched_in(struct kc_store *s, const struct kc_launched_in_entry *entry)
+{
+	return kc__add_launched_in(s, entry->launch, entry->id);
 }
 
 int kc__trace_entry(struct kc_store *s, uint32_t kind, const void *payload, size_t bytes)

@@ -221,6 +221,7 @@ static int store_launch(struct kc_store *s, const struct kc_slot *slot)
 	    .predicted = l->unpredictable == KC_PREDICTED,
 	    .measured = l->measured_start_ns > 0 && l->measured_end_ns >= l->measured_start_ns,
 	};
+	int rc;
 
 	if (!in_range(l))
 		return kc__torn(s, slot->index);
@@ -235,6 +236,8 @@ static int store_launch(struct kc_store *s, const struct kc_slot *slot)
 	put_times(row, l, &facts, s->base_ns);
 	put_launch(row, l, &facts);
 	set_fact(&row->fact, s, l, &facts);
+	if (l->scope && (rc = kc__add_launched_in(s, slot->index, l->scope)))
+		return rc;
 	return s->in_transaction && s->waiting->count < KC__LAUNCH_ROWS_MAX ? 0 : store_waiting(s);
 }
 

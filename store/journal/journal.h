@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define KC_JOURNAL_MAGIC "KCJRNL1"
-#define KC_JOURNAL_VERSION 14u
+#define KC_JOURNAL_VERSION 15u
 #define KC_SEGMENT_SLOTS 4096u
 #define KC_SEGMENT_BYTES (KC_SLOT_BYTES * KC_SEGMENT_SLOTS)
 #define KC_HEADER_BYTES 65536u         /* a multiple of every page size */
@@ -66,6 +66,7 @@ enum kc_counter {
 	KC_COUNT_NOT_ASKED_STOPPED,   /* they came while --while or --signal had recording off */
 	KC_COUNT_TRANSFERS_NOT_ASKED, /* transfers without a row, for any of these reasons */
 	KC_COUNT_CHOSEN, /* 1: --kernel or --every chose launches; the others were predicted and learned from, too */
+	KC_COUNT_RANGES_OTHERS,  /* ranges opened for whose names there was no room */
 	KC_COUNT_EVENTS_DROPPED, /* entries (struct kc_event_entry) that the journal had no room for */
 #define KC_COUNT_DROPPED_CALLS(kind) (KC_COUNT_EVENTS_DROPPED + (kind)) /* likewise, by enum kc_stream_call_kind */
 	KC_COUNTERS = KC_COUNT_DROPPED_CALLS(KC_STREAM_CALL_COUNT),

@@ -140,6 +140,7 @@ const char *kc_counter_name(uint32_t counter)
 	    [KC_COUNT_NOT_ASKED_STOPPED] = "not_asked_stopped",
 	    [KC_COUNT_TRANSFERS_NOT_ASKED] = "transfers_not_asked",
 	    [KC_COUNT_CHOSEN] = "chosen",
+	    [KC_COUNT_RANGES_OTHERS] = "ranges_others",
 	    [KC_COUNT_EVENTS_DROPPED] = "events_dropped",
 	    [KC_COUNT_DROPPED_CALLS(KC_CALL_STREAM_IDLE)] = "stream_idle_dropped",
 	    [KC_COUNT_DROPPED_CALLS(KC_CALL_DEVICE_IDLE)] = "device_idle_dropped",

@@ -207,6 +207,7 @@ static inline void kc_fuzz_launch(struct kc_fuzz_recorder *r, uint32_t i)
 	l->slowdown = l->slowdown_waves = 1;
 	l->model = KC_MODEL_BSP_SHAPE;
 	l->model_state = 1;
+	l->scope = (uint16_t)(i % 7);
 	l->novelty = KC_REPEATED;
 	l->overlap = (uint8_t)(i % 4);
 	l->unpredictable = i == 5 ? KC_NO_ATTRIBUTES : KC_PREDICTED;

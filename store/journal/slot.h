@@ -153,7 +153,8 @@ struct kc_launch {
 	uint32_t arguments;    /* dictionary id; 0: not known */
 	/* What the process needs until the launch is final, and nobody after it: */
 	uint32_t ticket;    /* of the timeline */
-	uint32_t variant;   /* place in the shim's table */
+	uint16_t variant;   /* place in the shim's table */
+	uint16_t scope;     /* that it was made in (struct kc_scope_entry); 0: none. It is stored, too */
 	uint64_t meeting;   /* kc_expected_contention_pack() of what was expected to run beside it */
 	uint64_t context;   /* kc_prediction.context */
 	uint64_t link;      /* worker: index + 1 of the next slot awaited under the same correlation id; 0: none */
@@ -205,6 +206,7 @@ struct kc_graph_launch {
 	uint8_t unordered; /* 1: not all launches of the process are stored, so no replay needs it */
 	uint8_t whole;     /* 1: it is measured as one; its kernels are KC_IN_GRAPH */
 	uint8_t made;      /* 1: its kernels have their slots */
+	uint16_t scope;    /* as of a launch */
 	/* Of one that is measured as one: */
 	uint8_t overlap;                            /* enum kc_overlap */
 	uint32_t measured_after;                    /* as of struct kc_order */

@@ -49,7 +49,7 @@ static int injects_us(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 
-	return path && names_file(path, "libkerncast.so");
+	return path && kc_library_is(path);
 }
 
 /* The driver is silent when it does not find the library that the variable names. */
@@ -101,10 +101,22 @@ static void check_audit(struct kc_diagnosis *d)
 	}
 }
 
+/* Another profiler's is a warning, but kerncast's measurements do not depend on it. */
+static void check_ranges(struct kc_diagnosis *d)
+{
+	const char *path = getenv(KC_NVTX_VARIABLE);
+
+	if (path && !kc_library_is(path))
+		kc_check_add(d, KC_LEVEL_WARNING, "NVTX", "unset " KC_NVTX_VARIABLE,
+			     KC_NVTX_VARIABLE " names %s: that gets the program's ranges, and kerncast does not", path);
+	else
+		kc_check_add(d, KC_LEVEL_OK, "NVTX", "", "kerncast run gets the program's ranges");
+}
+
 static void check_profilers(struct kc_diagnosis *d)
 {
-	static const char *const prefixes[] = {
-	    "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "NSYS_", "NV_NSIGHT", "NV_COMPUTE_PROFILER", "NVPROF_"};
+	static const char *const prefixes[] = {"CUDA_INJECTION64_PATH=", "NSYS_", "NV_NSIGHT", "NV_COMPUTE_PROFILER",
+					       "NVPROF_"};
 	int found = 0;
 
 	for (char **entry = environ; *entry; entry++) {
@@ -136,6 +148,7 @@ void kc_check_environment(struct kc_diagnosis *d)
 			     "KERNCAST_MEASURE=off, so nothing is measured");
 	check_injection(d);
 	check_audit(d);
+	check_ranges(d);
 	check_profilers(d);
 }
 

@@ -126,6 +126,10 @@ static void put_environment(void)
 	     "If LD_PRELOAD is used as well, a launch is recorded once.\n"
 	     ".Nm Fl -library\n"
 	     "prints that path.\n"
+	     ".It Ev NVTX_INJECTION64_PATH\n"
+	     "The library that gets the ranges that a program marks with NVTX.\n"
+	     ".Nm Cm run\n"
+	     "sets it to libkerncast.so, unless it names another tool's.\n"
 	     ".El");
 }
 

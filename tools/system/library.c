@@ -28,6 +28,13 @@ int kc_library_self(char *out, size_t size)
 	return 0;
 }
 
+int kc_library_is(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return !strcmp(name ? name + 1 : path, NAME);
+}
+
 /* The version of a library; that of libraries without a note is all zero. */
 static struct kc_version version_of(const char *library)
 {
