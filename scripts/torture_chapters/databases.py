@@ -16,7 +16,7 @@ CALLS = 60  # of each of two threads of the application
 VALID = 0.6  # share that stays SQLite
 KNOW_A_DEVICE = ("predict", "slowdown")  # by its name, which may be damaged
 WITHOUT_DATABASE = ("doctor", "explain")  # read none
-FILTERS = ["--kernel=[a-z]", "--exclude=^q", "--stream=1,2,default", "--since=1us", "--until=1000s", "--min=1ns"]
+FILTERS = ["--kernel=[a-z]", "--exclude=^q", "--range=[a-z]", "--stream=1,2,default", "--since=1us", "--until=1000s", "--min=1ns"]
 OWN_FORMS = {  # of commands whose help does not tell all
     "run": [["-q", "-o", "{db}", "--", "{work}", "{counts}", "plain", "2", "30"]],
     "import": [["{trace}", "-o", "{db}"]],

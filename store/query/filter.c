@@ -2,6 +2,7 @@
 #include "names.h"
 #include "query.h"
 #include "rows.h"
+#include "steps/range_match.h"
 #include "steps/steps.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
@@ -47,6 +48,7 @@ struct kc_filter {
 	struct kc_ids process_ids;
 	struct kc__list processes; /* struct process, by the numbers of process_ids less 1 */
 	struct kc_steps steps;
+	struct kc_range_match *ranges;
 	struct kc_filter_counts counts;
 };
 
@@ -74,6 +76,8 @@ void kc_filter_choice_free(struct kc_filter_choice *choice)
 		regfree(&choice->kernel.compiled);
 	if (choice->exclude.text)
 		regfree(&choice->exclude.compiled);
+	if (choice->range.text)
+		regfree(&choice->range.compiled);
 	*choice = (struct kc_filter_choice){0};
 }
 
@@ -105,7 +109,7 @@ static int asks_for_times(const struct kc_filter_choice *choice)
 int kc_filter_needs_launches(const struct kc_filter_choice *choice)
 {
 	return asks_for_streams(choice) || asks_for_processes(choice) || asks_for_devices(choice) ||
-	       choice->steps.count || asks_for_times(choice) || choice->min_ns;
+	       choice->steps.count || choice->range.text || asks_for_times(choice) || choice->min_ns;
 }
 
 int kc_filter_is_given(const struct kc_filter_choice *choice)
@@ -314,6 +318,8 @@ static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 		rc = verdict_on(f, &f->devices, device_key(l));
 	if (rc > 0 && asks_for_kernels(choice))
 		rc = verdict_on(f, &f->kernels, l->kernel);
+	if (rc > 0 && choice->range.text)
+		rc = kc_range_match(f->ranges, l->id);
 	return rc;
 }
 
@@ -342,6 +348,7 @@ int kc_filter_row(struct kc_filter *f, sqlite3_stmt *row, int first)
 	    .launched_ns = sqlite3_column_int64(row, first + 3),
 	    .measured_ns = sqlite3_column_int64(row, first + 4),
 	    .device = sqlite3_column_int64(row, first + 5),
+	    .id = sqlite3_column_int64(row, first + 6),
 	};
 
 	return f ? decide(f, &launch) : 1;
@@ -362,8 +369,8 @@ int kc_filter_any(struct kc_filter *f, const struct kc_selection *selection)
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT p.id, r.stream, s.kernel, r.launched, r.measured_span, s.device FROM process p CROSS JOIN "
-		 "launch_row r"
+		 "SELECT p.id, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id"
+		 " FROM process p CROSS JOIN launch_row r"
 		 " LEFT JOIN shape s ON s.id = r.shape WHERE p.run BETWEEN ?1 AND ?2 AND p.id BETWEEN 0 AND %lld"
 		 " AND r.id BETWEEN p.id << %d AND p.id << %d | %lld",
 		 (long long)KC_PROCESS_MAX, KC_SEQUENCE_BITS, KC_SEQUENCE_BITS, (long long)KC_SEQUENCE_MASK);
@@ -392,6 +399,8 @@ int kc_filter_new(const struct kc_filter_choice *choice, struct kc_store *s, str
 		rc = kc__select(s, NULL, PROCESSES, add_process, f);
 	if (rc == 0 && choice->steps.count)
 		rc = kc_steps_load(s, NULL, &f->steps);
+	if (rc == 0 && choice->range.text)
+		rc = kc_range_match_new(s, &choice->range.compiled, &f->ranges);
 	if (rc) {
 		kc_filter_free(f);
 		return rc;
@@ -417,6 +426,7 @@ void kc_filter_free(struct kc_filter *f)
 	kc_ids_free(&f->process_ids);
 	free(f->processes.at);
 	kc_steps_free(&f->steps);
+	kc_range_match_free(f->ranges);
 	free(f);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Which launches count in figures or are printed, by their kernels, streams, processes, steps, times and
- * durations.
+ * Which launches count in figures or are printed, by their kernels, streams, processes, steps, ranges,
+ * times and durations.
  *
  *   kc_filter_choice   what was asked for; all that is given must hold
  *   kc_filter          the same for one database: tells of each launch whether it matches
@@ -61,6 +61,7 @@ struct kc_filter_choice {
 	struct kc_filter_names
 	    device_names; /* beside the numbers: "GPU 0 of rank 1", "GPU 0 of node7", or a UUID from its beginning */
 	struct kc_filter_spans steps; /* numbers of steps (steps/steps.h) */
+	struct kc_filter_regex range; /* on the names of ranges that a launch was made in: one of them matches */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */
 	int64_t since_ns, until_ns;
@@ -71,6 +72,7 @@ struct kc_filter_launch {
 	int64_t process, stream, kernel, device; /* rows; 0: not known */
 	int64_t launched_ns;                     /* since the start of its process: launch_row.launched */
 	int64_t measured_ns;                     /* duration; 0: not measured */
+	int64_t id;                              /* launch_row.id; 0: of no launch */
 };
 
 struct kc_filter_counts {
@@ -99,7 +101,7 @@ int kc_filter_matches(struct kc_filter *filter, const struct kc_filter_launch *l
 /* What kc_filter_matches() has counted. filter: not NULL. */
 struct kc_filter_counts kc_filter_counted(const struct kc_filter *filter);
 /* As kc_filter_matches(), but does not count, for a row with the columns process, stream, kernel, launched,
- * measured_span and device from `first` on. A transfer has no kernel. */
+ * measured_span, device and id (as of struct kc_filter_launch) from `first` on. A transfer has no kernel. */
 int kc_filter_row(struct kc_filter *filter, struct sqlite3_stmt *row, int first);
 /* 1: launches of the process may match. */
 int kc_filter_process(const struct kc_filter *filter, int64_t process);

@@ -5,6 +5,9 @@
  *   2  42       saxpy       2                20 us                            200 ns
  *   3  42       saxpy       3 (of a thread)  30 us                            -
  *   4  43       saxpy       2                1.5 ms                           300 ns
+ *
+ * They were made in these ranges, and an operator: 1 in forward > aten::mm > inner, 2 in backward, 3 in
+ * forward > aten::mm, 4 in none.
  */
 #include "filter.h"
 #include "kernel_names.h"
@@ -34,6 +37,25 @@ static void put_launch(struct kc_store *s, uint64_t index, uint32_t kernel, uint
 	assert_int_equal(kc_store_slot(s, &slot), 0);
 }
 
+static void put_scope(struct kc_store *s, uint64_t *index, uint32_t id, uint32_t parent, uint32_t kind,
+		      const char *name)
+{
+	struct {
+		struct kc_scope_entry entry;
+		char name[32];
+	} scope = {.entry = {.id = id, .parent = parent, .kind = kind}};
+
+	snprintf(scope.name, sizeof(scope.name), "%s", name);
+	put_entry(s, index, KC_KIND_SCOPE, &scope, sizeof(scope));
+}
+
+static void put_in(struct kc_store *s, uint64_t *index, uint64_t launch, uint32_t scope)
+{
+	struct kc_launched_in_entry in = {.launch = launch, .id = scope};
+
+	put_entry(s, index, KC_KIND_LAUNCHED_IN, &in, sizeof(in));
+}
+
 static void put_process(struct kc_store *s, uint32_t pid, int64_t later_ns)
 {
 	struct kc_journal_header header = make_header(pid, "run-a");
@@ -52,6 +74,13 @@ static void put_process(struct kc_store *s, uint32_t pid, int64_t later_ns)
 		put_launch(s, 100, 1, 1, 10000, 100);
 		put_launch(s, 101, 2, 2, 20000, 200);
 		put_launch(s, 102, 2, 3, 30000, 0);
+		put_scope(s, &index, 1, 0, KC_SCOPE_RANGE, "forward");
+		put_scope(s, &index, 2, 1, KC_SCOPE_OPERATOR, "aten::mm");
+		put_scope(s, &index, 3, 2, KC_SCOPE_RANGE, "inner");
+		put_scope(s, &index, 4, 0, KC_SCOPE_RANGE, "backward");
+		put_in(s, &index, 100, 3);
+		put_in(s, &index, 101, 4);
+		put_in(s, &index, 102, 2);
 	} else {
 		put_launch(s, 100, 2, 2, 1500000, 300);
 	}
@@ -65,7 +94,7 @@ static void read_launches(struct fixture *f)
 
 	assert_int_equal(
 	    sqlite3_prepare_v2(kc_store_db(f->store),
-			       "SELECT r.id >> 40, r.stream, s.kernel, s.device, r.launched, r.measured_span"
+			       "SELECT r.id >> 40, r.stream, s.kernel, s.device, r.launched, r.measured_span, r.id"
 			       " FROM launch_row r JOIN shape s ON s.id = r.shape ORDER BY r.id",
 			       -1, &row, NULL),
 	    SQLITE_OK);
@@ -73,7 +102,8 @@ static void read_launches(struct fixture *f)
 		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
 		f->launches[i] = (struct kc_filter_launch){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
 							   sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
-							   sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
+							   sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5),
+							   sqlite3_column_int64(row, 6)};
 	}
 	sqlite3_finalize(row);
 }
@@ -159,6 +189,41 @@ static void without_conditions_there_is_no_filter(void **state)
 	assert_int_equal(kc_filter_matches(NULL, f->launches), 1);
 	assert_true(kc_filter_process(NULL, 1));
 	kc_filter_free(NULL);
+}
+
+static void ranges_by_name_at_any_depth(void **state)
+{
+	struct fixture *f = *state;
+
+	set_regex(&f->choice.range, "^forward$");
+	assert_true(kc_filter_needs_launches(&f->choice));
+	check(f, "1 3");
+	set_regex(&f->choice.range, "ward");
+	check(f, "1 2 3");
+	set_regex(&f->choice.range, "inner");
+	check(f, "1");
+	set_regex(&f->choice.range, "aten"); /* an operator */
+	check(f, "");
+	set_regex(&f->choice.range, "ward");
+	set_regex(&f->choice.kernel, "saxpy");
+	check(f, "2 3");
+}
+
+/* Parents that go round, and one that is not there. */
+static void scopes_of_a_damaged_database_end(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+	    sqlite3_exec(kc_store_db(f->store),
+			 "UPDATE scope SET parent = 3 WHERE local = 1; UPDATE scope SET parent = 99 WHERE local = 4;"
+			 " INSERT INTO scope(process, local, parent, kind, name) VALUES(1, -5, 1, 'range', 'ward')",
+			 NULL, NULL, NULL),
+	    SQLITE_OK);
+	set_regex(&f->choice.range, "nothing");
+	check(f, "");
+	set_regex(&f->choice.range, "ward");
+	check(f, "1 2 3");
 }
 
 static void kernels_by_readable_or_mangled_name(void **state)
@@ -413,6 +478,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(without_conditions_there_is_no_filter),
+	    TEST(ranges_by_name_at_any_depth),
+	    TEST(scopes_of_a_damaged_database_end),
 	    TEST(kernels_by_readable_or_mangled_name),
 	    TEST(a_kernel_that_is_not_known_matches_no_name),
 	    TEST(what_is_no_regular_expression_is_told),

@@ -21,7 +21,7 @@ void kc_measured_run_free(struct kc_measured_run *run)
 
 /* In the order of their calls. */
 #define LAUNCHES(more)                                                                                                 \
-	"SELECT shape, stream, measured_span, flags, arguments, launched" more " FROM launch_row"                      \
+	"SELECT shape, stream, measured_span, flags, arguments, launched, id" more " FROM launch_row"                  \
 	" WHERE id BETWEEN ?1 AND ?2 AND coalesce(result, 0) = 0 ORDER BY id"
 #define LAUNCHED(p)                                                                                                    \
 	"EXISTS (SELECT 1 FROM launch_row WHERE id BETWEEN " p ".id << 40 AND " p ".id << 40 | 1099511627775)"
@@ -195,6 +195,7 @@ static int add_moment(struct reader *r, const struct shape *shape, int matches)
 static int matches(struct reader *r, int64_t process, const struct shape *shape)
 {
 	const struct kc_filter_launch launch = {
+	    .id = sqlite3_column_int64(r->launches, 6),
 	    .process = process,
 	    .stream = sqlite3_column_int64(r->launches, 1),
 	    .kernel = shape->kernel,
@@ -378,9 +379,8 @@ int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_
 	if (rc == 0 && !run->command_line)
 		rc = -ENOENT;
 	if (rc == 0)
-		rc =
-		    kc__errno(s->db, sqlite3_prepare_v2(s->db, moments ? LAUNCHES(", id, measured_wait") : LAUNCHES(""),
-							-1, &r.launches, NULL));
+		rc = kc__errno(s->db, sqlite3_prepare_v2(s->db, moments ? LAUNCHES(", measured_wait") : LAUNCHES(""),
+							 -1, &r.launches, NULL));
 	if (rc == 0)
 		rc = kc__errno(s->db,
 			       sqlite3_prepare_v2(s->db,

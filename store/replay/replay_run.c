@@ -109,6 +109,7 @@ static int is_too_short(const struct kc__op *op)
 static int matches(struct replay_run *run, const struct kc__op *op)
 {
 	const struct kc_filter_launch launch = {
+	    .id = run->state->ops.process << KC_SEQUENCE_BITS | (int64_t)op->sequence,
 	    .process = run->state->ops.process,
 	    .stream = op->stream,
 	    .kernel = op->of ? op->of->kernel : 0,

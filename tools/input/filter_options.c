@@ -206,6 +206,9 @@ error_t kc_filter_option(struct kc_filter_choice *choice, int key, char *arg, st
 	case KC_KEY_STEP:
 		set_steps(&choice->steps, arg, state);
 		return 0;
+	case KC_KEY_RANGE:
+		set_regex(&choice->range, "--range", arg, state);
+		return 0;
 	case KC_KEY_SINCE:
 		choice->since_ns = 0;
 		if (strcmp(arg, "0") != 0)

@@ -1,6 +1,6 @@
 /*
  * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
- * --rank, --gpu, --device, --step, --since, --until, --min; --sort, --top. The same in every command that reads
+ * --rank, --gpu, --device, --step, --range, --since, --until, --min; --sort, --top. The same in every command that reads
  * launches.
  */
 #ifndef KC_FILTER_OPTIONS_H
@@ -21,6 +21,7 @@ enum {
 	KC_KEY_GPU,
 	KC_KEY_RANK,
 	KC_KEY_STEP,
+	KC_KEY_RANGE,
 	KC_KEY_SINCE,
 	KC_KEY_UNTIL,
 	KC_KEY_MIN,
@@ -41,7 +42,9 @@ enum {
 	{"rank", KC_KEY_RANK, "N[,N...]", 0, "only launches of these ranks of a job", 0},                              \
 	{"gpu", KC_KEY_GPU, "N|NAME[,...]", 0, "only launches on GPUs of these numbers or names in the report", 0},    \
 	{"step", KC_KEY_STEP, "N|K..N[,...]", 0,                                                                       \
-	 "only launches made in steps of these numbers, by the annotations of an imported trace", 0},                  \
+	 "only launches made in steps of these numbers, by the annotations of an imported trace or NVTX", 0},          \
+	{"range", KC_KEY_RANGE, "REGEX", 0,                                                                            \
+	 "only launches made in a range whose name matches this extended regular expression", 0},                      \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
 	 "only launches made at this time after the start of their run or later, such as 1.5s", 0},                        \
 	{"until", KC_KEY_UNTIL, "TIME", 0, "only launches made before this time after the start of their run", 0},                                  \

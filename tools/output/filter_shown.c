@@ -129,6 +129,7 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	if (choice->steps.count)
 		add(&text, "%sstep ", separator(&text));
 	add_steps(&text, &choice->steps);
+	add_regex(&text, "range matches", &choice->range);
 	add_times(&text, choice);
 	if (choice->min_ns)
 		add(&text, "%smeasured at least %s", separator(&text), kc_format_ns((double)choice->min_ns, min));
@@ -206,6 +207,7 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	json_object_set_new(out, "ranks", numbers_json(&choice->ranks, 0));
 	json_object_set_new(out, "devices", named_json(&choice->devices, &choice->device_names));
 	json_object_set_new(out, "steps", steps_json(&choice->steps));
+	json_object_set_new(out, "range", kc_json_text(choice->range.text));
 	json_object_set_new(out, "since_ns", time_json(choice->since_ns));
 	json_object_set_new(out, "until_ns", time_json(choice->until_ns));
 	json_object_set_new(out, "min_ns", time_json(choice->min_ns));

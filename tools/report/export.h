@@ -32,7 +32,8 @@ int kc__export_error(int sqlite_rc);
 /* The last columns of a query, which kc_filter_row() needs: of row `from`, with its process p. */
 #define KC__EXPORT_FILTER(from, kernel)                                                                                \
 	from ".process, " from ".stream, " kernel ", " from ".launched_ns - p.started_ns, " from                       \
-	     ".measured_end_ns - " from ".measured_start_ns, " from ".device"
-#define KC__EXPORT_FILTER_COLUMNS 6
+	     ".measured_end_ns - " from ".measured_start_ns, " from ".device, " from ".process << 40 | " from          \
+	     ".sequence"
+#define KC__EXPORT_FILTER_COLUMNS 7
 
 #endif

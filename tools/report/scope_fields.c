@@ -58,8 +58,9 @@ int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
 	}
 	if (!scopes->has_names) {
 		kc_error("%s: no %ss are known; an imported trace of torch.profiler has them, with the calls that "
-			 "launched kernels in them",
-			 view->database, kc_report_by_text(view->by));
+			 "launched kernels in them%s",
+			 view->database, kc_report_by_text(view->by),
+			 view->by == KC_BY_RANGE ? ", and a run of a program that marks them with NVTX" : "");
 		return KC_EXIT_FAILED;
 	}
 	rows = in_order(scopes, view->sorting.by);

@@ -203,6 +203,39 @@ outside of ranges,3,3,233000,233000"
 		WHERE value ->> 'cat' IN ('transfer,measured', 'kernel,measured')")" 1258
 }
 
+@test "--range chooses the same launches in report, slow, diff, export, replay, pairs and whatif, and those that SQL finds" {
+	"$kerncast" import "$example" -o t.db >/dev/null
+	local wanted count
+	count=$(sql "WITH RECURSIVE held(process, local) AS (
+			SELECT process, local FROM scope WHERE kind = 'range' AND name LIKE '%forward%'
+			UNION SELECT s.process, s.local FROM scope s JOIN held h ON s.process = h.process AND s.parent = h.local)
+		SELECT count(*) FROM launch_row r JOIN launched_in i USING (id) JOIN held h ON h.process = i.id >> 40 AND h.local = i.scope" t.db)
+	within "$count" 500 1000 "launches in forward"
+	wanted="$count of 2,700 launches"
+	contains "$("$kerncast" report --range forward t.db)" "Filter: range matches \"forward\": $wanted"
+	contains "$("$kerncast" slow --range forward t.db)" "$wanted"
+	contains "$("$kerncast" replay --range forward t.db)" "$wanted"
+	equal "$("$kerncast" export --csv --range forward t.db | tail -n +2 | wc -l)" "$count"
+	equal "$("$kerncast" report --by range --csv --range '^## forward ##$' t.db | grep '^## forward ##' | cut -d, -f2)" "$count"
+	equal "$("$kerncast" report --by step --csv --range forward t.db | awk -F, 'NR > 1 { n += $5 } END { print n }')" "$count"
+	cp t.db u.db
+	contains "$("$kerncast" diff --range forward t.db u.db)" "OLD $wanted, NEW $wanted"
+	"$kerncast" export --chrome --range forward t.db -o t.json
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('t.json') AS TEXT), '\$.traceEvents')
+		WHERE value ->> 'cat' = 'kernel,measured'")" "$count"
+	for command in report slow replay pairs "diff u.db" "whatif --device h100"; do
+		"$kerncast" $command --json --range forward t.db >t.json
+		"$root/scripts/check-schemas" t.json
+		equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.filter.range')")" forward "range of $command"
+	done
+	keep none "$kerncast" report --range nowhere t.db
+	equal "$(<none.status)" 1
+	contains "$(<none.err)" "no launch matches the filter: range matches \"nowhere\""
+	keep wrong "$kerncast" report --range '(' t.db
+	equal "$(<wrong.status)" 2
+	contains "$(<wrong.err)" "--range takes an extended regular expression"
+}
+
 @test "JSON: steps are those of CSV, and what was chosen" {
 	make_trace
 	"$kerncast" report --json --step 7..7,12 t.db >t.json
@@ -225,7 +258,7 @@ outside of ranges,3,3,233000,233000"
 	for by in range operator; do
 		keep none "$kerncast" report --by $by t.db
 		equal "$(<none.status)" 1
-		contains "$(<none.err)" "t.db: no ${by}s are known; an imported trace of torch.profiler has them"
+		contains "$(<none.err)" "t.db: no ${by}s are known; an imported trace of torch.profiler has them, with the calls that launched kernels in them"
 	done
 	keep none "$kerncast" report --step 1 t.db
 	equal "$(<none.status)" 1

@@ -85,6 +85,11 @@ names_of() { # DATABASE [CONDITION]: name, launches whose innermost it is
 	done
 }
 
+@test "where the driver loads the library, ranges are known, too, also those from before" {
+	CUDA_INJECTION64_PATH=$library NVTX_INJECTION64_PATH=$library KERNCAST_QUIET=1 "$ranges/ranges" 3 4 9 "$ranges/late.so" >run.out
+	agree kerncast.db run.out
+}
+
 @test "kernels of a graph are in the ranges of its launch" {
 	keep run "$kerncast" run -q "$ranges/graphs"
 	equal "$(<run.status)" 0 "status ($(<run.err))"

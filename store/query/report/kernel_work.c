@@ -150,7 +150,7 @@ static void add_up(struct reader *r, uint32_t kernel, const struct known *one, d
 /* Of a launch: shape, arguments, and from the third column on what kc_filter_row() takes. */
 #define LAUNCHES                                                                                                       \
 	"SELECT r.shape, coalesce(r.arguments, 0), r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span,"       \
-	" s.device FROM launch_row r JOIN shape s ON s.id = r.shape"                                                   \
+	" s.device, r.id FROM launch_row r JOIN shape s ON s.id = r.shape"                                             \
 	" WHERE r.id BETWEEN ?1 AND ?2 AND r.measured_span NOT NULL"
 
 static int add_launch(struct reader *r, sqlite3_stmt *row)
@@ -176,7 +176,7 @@ static int add_launch(struct reader *r, sqlite3_stmt *row)
  * nominal. */
 #define OPERATORS                                                                                                      \
 	"SELECT o.flop / l.parts, CASE l.parts WHEN 1 THEN o.bytes END, r.id >> ?3, r.stream, s.kernel, r.launched,"   \
-	" r.measured_span, s.device, o.type, o.nominal FROM launched_by l JOIN launch_row r ON r.id = l.id"            \
+	" r.measured_span, s.device, r.id, o.type, o.nominal FROM launched_by l JOIN launch_row r ON r.id = l.id"      \
 	" JOIN shape s ON s.id = r.shape JOIN operator o ON o.process = r.id >> ?3 AND o.local = l.operator"           \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND l.parts > 0 AND o.flop > 0 AND r.measured_span NOT NULL"
 
@@ -194,10 +194,10 @@ static enum kc_operator_units units_of(struct reader *r, uint32_t kernel, const 
 static void set_limit(struct reader *r, sqlite3_stmt *row, uint32_t kernel, struct known *one)
 {
 	const struct kc_device_row *on = kc_report_device(r->report, sqlite3_column_int64(row, 7));
-	const char *type = (const char *)sqlite3_column_text(row, 8);
+	const char *type = (const char *)sqlite3_column_text(row, 9);
 
 	one->limit_ns = NAN;
-	if (on && type && *type && sqlite3_column_int(row, 9) == 0)
+	if (on && type && *type && sqlite3_column_int(row, 10) == 0)
 		one->limit_ns =
 		    kc_operator_limit_ns(&on->device, units_of(r, kernel, type), one->flop, one->bytes, &one->limit);
 }

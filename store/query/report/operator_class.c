@@ -26,7 +26,7 @@ struct reader {
 
 /* What kc_filter_row() takes. Operators come first, as most are others. */
 #define CONVOLUTIONS                                                                                                   \
-	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device FROM launched_by l"              \
+	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id FROM launched_by l"        \
 	" CROSS JOIN operator o ON o.process = l.id >> ?3 AND o.local = l.operator"                                    \
 	" CROSS JOIN launch_row r ON r.id = l.id CROSS JOIN shape s ON s.id = r.shape"                                 \
 	" WHERE l.id BETWEEN ?1 AND ?2 AND instr(o.name, 'convolution')"

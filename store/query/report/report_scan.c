@@ -35,6 +35,7 @@ static int matches(struct scan *scan, const struct kc__fact *fact, sqlite3_stmt 
 	    .launched_ns = sqlite3_column_int64(row, 12),
 	    .measured_ns = sqlite3_column_int64(row, 7),
 	    .device = sqlite3_column_int64(row, 13),
+	    .id = sqlite3_column_int64(row, 0),
 	};
 
 	return kc_filter_matches(scan->filter, &launch);

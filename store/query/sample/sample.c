@@ -14,7 +14,7 @@
 	" FROM process p JOIN (SELECT run, min(started_ns) AS first_ns FROM process WHERE run BETWEEN ?1 AND ?2"       \
 	" GROUP BY run) f ON f.run = p.run"
 
-/* The first six columns are those of kc_filter_row(). */
+/* The first seven columns are those of kc_filter_row(). */
 #define LAUNCHES                                                                                                       \
 	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, r.wait, r.span,"          \
 	" r.measured_wait,"                                                                                            \

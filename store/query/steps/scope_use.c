@@ -14,7 +14,7 @@
 
 /* What kc_filter_row() takes comes first. */
 #define LAUNCHES                                                                                                       \
-	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, i.scope"                        \
+	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, i.scope"                  \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape LEFT JOIN launched_in i ON i.id = r.id"                \
 	" WHERE r.id BETWEEN ?1 AND ?2"
 #define SCOPES "SELECT local, parent, kind = ?2, name FROM scope WHERE process = ?1"
@@ -86,7 +86,7 @@ static struct scope *scope_at(const struct reader *r, int64_t local)
 static int add_launch(struct reader *r, sqlite3_stmt *row)
 {
 	int matches = kc_filter_row(r->filter, row, 0);
-	struct scope *scope = scope_at(r, sqlite3_column_int64(row, 6));
+	struct scope *scope = scope_at(r, sqlite3_column_int64(row, 7));
 	int64_t ns = sqlite3_column_int64(row, 4);
 
 	if (!r->left)

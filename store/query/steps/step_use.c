@@ -15,11 +15,11 @@
 
 /* What kc_filter_row() takes comes first. */
 #define LAUNCHES                                                                                                       \
-	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.measured_wait"                \
+	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, r.measured_wait"          \
 	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape WHERE r.id BETWEEN ?1 AND ?2"
 #define TRANSFERS                                                                                                      \
 	"SELECT t.process, t.stream, 0, t.launched_ns - p.started_ns, t.measured_end_ns - t.measured_start_ns,"        \
-	" coalesce(t.device, s.device), t.measured_start_ns - t.launched_ns FROM transfer t"                           \
+	" coalesce(t.device, s.device), 0, t.measured_start_ns - t.launched_ns FROM transfer t"                        \
 	" JOIN process p ON p.id = t.process LEFT JOIN stream s ON s.id = t.stream"                                    \
 	" WHERE t.id BETWEEN ?1 AND ?2 AND p.id = ?1 >> ?3 AND t.measured_end_ns NOT NULL"
 
@@ -93,7 +93,7 @@ static int add_interval(struct reader *r, size_t place, sqlite3_stmt *row, uint3
 	int rc = device_in(r, place, sqlite3_column_int64(row, 5), &device);
 
 	interval.launched_ns = sqlite3_column_int64(row, 3);
-	interval.start_ns = kc_plus_ns(interval.launched_ns, sqlite3_column_int64(row, 6));
+	interval.start_ns = kc_plus_ns(interval.launched_ns, sqlite3_column_int64(row, 7));
 	interval.end_ns = kc_plus_ns(interval.start_ns, ns);
 	if (rc || interval.start_ns < KC_INTERVAL_FIRST_NS || interval.end_ns > KC_INTERVAL_LAST_NS)
 		return rc;

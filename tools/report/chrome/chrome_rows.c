@@ -82,6 +82,7 @@ static void read_call(sqlite3_stmt *row, const char *call, struct kc__chrome_op 
 static void note_launch(sqlite3_stmt *row, int64_t kernel, int64_t device, struct kc__chrome_op *op)
 {
 	op->launch = (struct kc_filter_launch){
+	    .id = op->process << KC_SEQUENCE_BITS | op->sequence,
 	    .process = op->process,
 	    .stream = op->stream,
 	    .kernel = kernel,
