@@ -241,6 +241,17 @@ struct kc__reading_cost {
 /* The runtime's calls that put work on a device. */
 enum kc__calls { KC__LAUNCH_CALLS, KC__GRAPH_CALLS, KC__TRANSFER_CALLS, KC__CALLS };
 
+/* Of the window that is open (worker/windows.h): of what is known well only a share is measured. */
+struct kc__window_counts {
+	_Atomic bool shares;
+	_Atomic uint64_t skip, size; /* struct kc__window_share */
+	_Atomic uint64_t made;       /* launches of what is known well */
+	_Atomic uint64_t measured;   /* of these */
+	_Atomic uint64_t in_graphs;  /* besides, kernels of graphs that are measured */
+	/* When the first was made that is measured, and the first after those that is not; 0: none yet. */
+	_Atomic int64_t begun_ns, ended_ns;
+};
+
 struct kc__state {
 	/* Of this process alone: the kernel zeroes this page in every child that does not share our memory, even where
 	 * no handler of fork() runs (lifecycle.c). */
@@ -284,6 +295,7 @@ struct kc__state {
 	/* Launches of what is not, since it began to measure or to rest, and their predicted time */
 	_Atomic uint32_t not_known_well;
 	_Atomic uint64_t not_known_well_ns;
+	struct kc__window_counts window;
 	bool choosing; /* --kernel or --every: of what the timeline sees, not all is stored */
 	pthread_mutex_t tables_lock;
 	/* While an event is taken in; before tables_lock and a device's lock, never while the driver is called */

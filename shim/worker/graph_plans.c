@@ -41,13 +41,15 @@ static struct kc__plan *find(uint64_t graph)
 /* Expanding */
 
 /* A graph some kernel of which is not known well is measured as a whole. */
-static void count_not_known_well(const struct kc__plan *plan)
+static void count_for_windows(const struct kc__plan *plan, const struct kc_graph_launch *launch)
 {
 	for (uint32_t i = 0; i < plan->kind_count; i++)
 		if (!kc__windows_knows_well(plan->kinds[i].variant)) {
 			atomic_fetch_add_explicit(&kc__shim.not_known_well, plan->entry.kernels, memory_order_relaxed);
 			return;
 		}
+	if (launch->unmeasured == KC_MEASURED)
+		atomic_fetch_add_explicit(&kc__shim.window.in_graphs, plan->entry.kernels, memory_order_relaxed);
 }
 
 void kc__plans_expand(struct kc_slot *launch)
@@ -78,7 +80,7 @@ void kc__plans_expand(struct kc_slot *launch)
 	if (!plan)
 		return;
 	if (kc__shim.adaptive)
-		count_not_known_well(plan);
+		count_for_windows(plan, &launch->graph_launch);
 	kc__plan_give(plan);
 }
 

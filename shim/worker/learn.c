@@ -40,11 +40,21 @@ static struct {
 	uint32_t count;
 } history;
 
+/* An entry that fits a slot. */
+static int put(uint32_t kind, const void *entry, size_t bytes)
+{
+	int error = kc_journal_put(kc__shim.journal, kind, entry, bytes);
+
+	if (!error)
+		kc__windows_put();
+	return error;
+}
+
 static void put_history(void)
 {
 	for (uint32_t i = 0; i < history.count && !kc__shim.choosing; i++) { /* of every launch: too much then */
 		history.at[i].time_ns = history.time_ns;
-		kc_journal_put(kc__shim.journal, KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
+		put(KC_KIND_LAMBDA, &history.at[i], sizeof(history.at[i]));
 	}
 	history.count = 0;
 }
@@ -110,7 +120,7 @@ static void put_event(enum kc_order_event kind, const struct kc__kernel *kernel,
 	    .device = kernel ? kernel->device->ordinal : 0,
 	};
 
-	if (kc_journal_put(kc__shim.journal, KC_KIND_EVENT, &entry, sizeof(entry)))
+	if (put(KC_KIND_EVENT, &entry, sizeof(entry)))
 		kc__count(KC_COUNT_EVENTS_DROPPED);
 }
 

@@ -66,6 +66,10 @@ void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *l
 	(void)high_ns;
 }
 
+void kc__windows_put(void)
+{
+}
+
 bool kc__windows_unclear(const struct kc_launch *launch)
 {
 	(void)launch;

@@ -12,11 +12,12 @@
 #define REST_SHORTEST 0.6 /* of REST_NS; the longest is as much above it */
 #define REST_LEAST_NS 120000000ll
 #define REST_MOST_NS 900000000ll
-#define WINDOW_PART 8u   /* launches in a window: of those in the rest before it, one in so many */
 #define WINDOW_LEAST 64u /* launches that are enough to judge by */
+#define BURST_LEAST 32u  /* likewise, where launches come in bursts */
 #define TURN 0x9e3779b9u /* 2^32 divided by the golden ratio: multiples of it are spread evenly */
 /* While much is new or has changed, all is measured until that is so no more of half a second. */
 #define LEARNING_NS 500000000ll
+#define LEARNING_BURST 1024u /* launches; made in bursts, so many tell it, too */
 #define DRAIN_NS 500000000ll /* what was launched before is awaited for so long before CUPTI rests */
 #define SETTLE_NS 20000000ll /* a call that had begun before has been made by then */
 #define UNKNOWN_PART 20u     /* nearly all is known well: fewer than one launch in so many is not */
@@ -43,6 +44,7 @@
 struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches)
 {
 	return (struct kc__window){
+	    .began_ns = now_ns,
 	    .since_ns = now_ns,
 	    .launches = launches,
 	    .seen_ns = now_ns,
@@ -57,7 +59,7 @@ struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches)
 static bool begin_state(struct kc__window *window, const struct kc__window_view *view, enum kc__window_state state)
 {
 	window->state = state;
-	window->since_ns = view->now_ns;
+	window->began_ns = window->since_ns = view->now_ns;
 	window->launches = view->launches;
 	return true;
 }
@@ -85,23 +87,58 @@ static bool learns_drift(struct kc__window *window, const struct kc__window_view
 	return true;
 }
 
+static uint64_t at_least(uint64_t value, uint64_t least)
+{
+	return value > least ? value : least;
+}
+
+/* Spread evenly between 0 and 1. */
+static double part_of_turn(const struct kc__window *window)
+{
+	return ldexp(window->turn * TURN, -32);
+}
+
+/* Where less was launched than the rest was to last for, launches come in bursts. One that is over before the worker
+ * looks again would be measured whole, and where each comes after a pause, all of them. So a share of it is measured,
+ * which lies elsewhere in each. */
+static struct kc__window_share share_of(const struct kc__window *window, const struct kc__window_view *view)
+{
+	uint64_t missed = view->launches - window->ended + window->missed;
+	bool in_bursts =
+	    view->now_ns - window->since_ns >= REST_MOST_NS && view->launches - window->launches < window->rest;
+	struct kc__window_share share = {
+	    .size = at_least(missed / KC__WINDOW_PART, in_bursts ? BURST_LEAST : WINDOW_LEAST)};
+
+	if (in_bursts && missed > share.size)
+		share.skip = (uint64_t)((double)(missed - share.size) * part_of_turn(window));
+	return share;
+}
+
 static bool begin_window(struct kc__window *window, const struct kc__window_view *view, bool learning)
 {
 	window->learning = learning;
 	if (window->state == KC__RESTING)
-		window->rested = view->launches - window->launches;
+		window->share = share_of(window, view);
 	return begin_state(window, view, KC__MEASURING);
+}
+
+static bool end_window(struct kc__window *window, const struct kc__window_view *view)
+{
+	window->ended = view->launches;
+	window->missed = view->left_out;
+	return begin_state(window, view, KC__DRAINING);
 }
 
 static bool begin_rest(struct kc__window *window, const struct kc__window_view *view)
 {
 	double ns = (double)(view->now_ns - window->cycle_ns),
 	       launches = (double)(view->launches - window->cycle_launches);
-	double part = REST_SHORTEST + 2 * (1 - REST_SHORTEST) * ldexp(++window->turn * TURN, -32);
+	double part;
 
-	window->rest = (uint64_t)(ns > 0 ? launches / ns * REST_NS * part : 0);
-	if (window->rest < WINDOW_PART * window->last)
-		window->rest = WINDOW_PART * window->last;
+	window->turn++;
+	part = REST_SHORTEST + 2 * (1 - REST_SHORTEST) * part_of_turn(window);
+	window->rest =
+	    at_least((uint64_t)(ns > 0 ? launches / ns * REST_NS * part : 0), KC__WINDOW_PART * window->last);
 	window->spare_ns += (view->now_ns - window->cycle_ns) / SPARE_PART;
 	if (window->spare_ns > SPARE_MOST_NS)
 		window->spare_ns = SPARE_MOST_NS;
@@ -112,9 +149,7 @@ static bool begin_rest(struct kc__window *window, const struct kc__window_view *
 
 static bool measured_enough(const struct kc__window *window, const struct kc__window_view *view)
 {
-	uint64_t launches = view->launches - window->launches, part = window->rested / WINDOW_PART;
-
-	return view->now_ns - window->since_ns >= WINDOW_NS || launches >= (part > WINDOW_LEAST ? part : WINDOW_LEAST);
+	return view->now_ns - window->since_ns >= WINDOW_NS || view->measured >= window->share.size;
 }
 
 static bool rested_enough(const struct kc__window *window, const struct kc__window_view *view)
@@ -128,11 +163,18 @@ static bool step_learning(struct kc__window *window, const struct kc__window_vie
 {
 	uint64_t launches = view->launches - window->launches;
 
-	if (view->now_ns - window->since_ns < LEARNING_NS)
+	if (view->now_ns - (launches < LEARNING_BURST ? window->since_ns : window->began_ns) < LEARNING_NS)
 		return false;
 	if (much_is_unknown(view, launches, LEARNING_NS) || learns_drift(window, view))
 		return begin_state(window, view, KC__MEASURING);
-	return begin_state(window, view, KC__DRAINING);
+	return end_window(window, view);
+}
+
+/* It is no burst: launches go on for longer than a window. */
+static bool skip_no_more(struct kc__window *window, const struct kc__window_view *view)
+{
+	window->share.skip = 0;
+	return begin_state(window, view, KC__MEASURING);
 }
 
 static bool step_window(struct kc__window *window, const struct kc__window_view *view)
@@ -141,8 +183,10 @@ static bool step_window(struct kc__window *window, const struct kc__window_view 
 		return begin_window(window, view, true);
 	if (!measured_enough(window, view))
 		return false;
-	window->last = view->launches - window->launches;
-	return begin_state(window, view, KC__DRAINING);
+	if (window->share.skip && !view->measured)
+		return skip_no_more(window, view);
+	window->last = view->measured;
+	return end_window(window, view);
 }
 
 /* Where nothing is launched, measuring costs nothing and tells nothing. */

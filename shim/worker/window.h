@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define KC__WINDOW_PART 8u /* launches that are measured in a window: of those that were not, one in so many */
+
 enum kc__window_state { KC__MEASURING, KC__DRAINING, KC__RESTING };
 
 /* What there is to see at a step of the worker. */
@@ -14,22 +16,33 @@ struct kc__window_view {
 	/* Of the launches since the state began, those of what is not known well, and their predicted time. */
 	uint32_t unknown;
 	uint64_t unknown_ns;
-	bool awaiting; /* launches that are to be measured have not been */
-	bool drifts;   /* kc__window_drifts() of all launches of what is known well */
+	uint64_t measured; /* or will be, of the launches since a window began */
+	uint64_t left_out; /* by its share */
+	bool awaiting;     /* launches that are to be measured have not been */
+	bool drifts;       /* kc__window_drifts() of all launches of what is known well */
+};
+
+/* Of the launches of what is known well in a window, those that are measured: so many after some that are not, and
+ * again where the window is met by many more. */
+struct kc__window_share {
+	uint64_t skip, size;
 };
 
 struct kc__window {
 	enum kc__window_state state;
-	int64_t since_ns; /* while it measures, without the time in which nothing was launched */
+	int64_t began_ns; /* the state */
+	int64_t since_ns; /* likewise; while it measures, without the time in which nothing was launched */
 	int64_t seen_ns;  /* at the last step, and what had been launched */
 	uint64_t seen;
 	uint64_t launches; /* in all when the state began */
 	/* One cycle, to know how many launches there are in a second: when the last rest, or all, began. */
 	int64_t cycle_ns;
 	uint64_t cycle_launches;
-	uint64_t rest;    /* launches that the last rest was to last for; 0: none yet */
-	uint64_t rested;  /* that it has lasted for */
-	uint64_t last;    /* launches in the last window */
+	uint64_t rest;   /* launches that the last rest was to last for; 0: none yet */
+	uint64_t ended;  /* launches in all when the last window, or measuring all, ended */
+	uint64_t missed; /* left out by its share */
+	uint64_t last;   /* launches measured in the last window */
+	struct kc__window_share share;
 	uint32_t turn;    /* rests so far */
 	bool learning;    /* it measures because much is new or has changed */
 	int64_t spare_ns; /* that may be measured because of drifts */
@@ -38,6 +51,13 @@ struct kc__window {
 struct kc__window kc__window_begin(int64_t now_ns, uint64_t launches);
 /* Returns whether it has another state now, or has begun it anew. */
 bool kc__window_step(struct kc__window *window, const struct kc__window_view *view);
+
+/* number: of the launch in its window, from 0. size 0: all. */
+static inline bool kc__window_measures(struct kc__window_share share, uint64_t number)
+{
+	return !share.size ||
+	       (number >= share.skip && (number - share.skip) % ((KC__WINDOW_PART + 1) * share.size) < share.size);
+}
 
 /* What is known of how well launches are predicted that are alike. All zeros: nothing. */
 struct kc__familiar {

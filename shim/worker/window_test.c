@@ -31,7 +31,8 @@ static struct kc__window in_state(enum kc__window_state state, uint64_t rest)
 
 	window.state = state;
 	window.learning = false;
-	window.rest = window.rested = rest;
+	window.rest = rest;
+	window.share.size = rest / 8;
 	return window;
 }
 
@@ -63,6 +64,24 @@ static void test_time_in_which_nothing_is_launched_does_not_count(void **state)
 	step(&window, view(901, 2, 0, true), true, KC__DRAINING);
 }
 
+/* Made in bursts, 1,024 launches in half a second are enough to tell, too. */
+static void test_bursts_are_learned_from_however_short(void **state)
+{
+	struct kc__window window = kc__window_begin(0, 0), same;
+
+	(void)state;
+	step(&window, view(399, 0, 0, false), false, KC__MEASURING);
+	step(&window, view(400, 1023, 0, true), false, KC__MEASURING);
+	step(&window, view(500, 1023, 0, true), false, KC__MEASURING);
+	same = window;
+	step(&window, view(501, 1024, 0, true), true, KC__DRAINING);
+	step(&same, view(501, 1024, 52, true), true, KC__MEASURING); /* 51.2 are a twentieth */
+	window = kc__window_begin(0, 0);
+	step(&window, view(498, 0, 0, false), false, KC__MEASURING);
+	step(&window, view(499, 2000, 0, true), false, KC__MEASURING);
+	step(&window, view(500, 2000, 0, true), true, KC__DRAINING);
+}
+
 static void test_rests_when_all_that_is_awaited_has_come(void **state)
 {
 	struct kc__window window = in_state(KC__DRAINING, 0);
@@ -76,20 +95,115 @@ static void test_rests_when_all_that_is_awaited_has_come(void **state)
 	step(&window, view(500, 0, 0, true), true, KC__RESTING); /* a record that does not come holds up nothing */
 }
 
-/* 30 ms, or an eighth of the launches of the rest before it, but not fewer than 64. */
+static struct kc__window_view in_window(int64_t ms, uint64_t launches, uint64_t measured)
+{
+	return (struct kc__window_view){
+	    .now_ns = ms * MS, .launches = launches, .measured = measured, .awaiting = true};
+}
+
+/* 30 ms, or an eighth of the launches of the rest before it, but not fewer than 64. Other slots do not count. */
 static void test_a_window_is_short(void **state)
 {
-	struct kc__window window = in_state(KC__MEASURING, 1000);
+	struct kc__window window, same = in_state(KC__RESTING, 1000);
 
 	(void)state;
-	step(&window, view(10, 124, 0, true), false, KC__MEASURING);
-	step(&window, view(11, 125, 0, true), true, KC__DRAINING);
-	window = in_state(KC__MEASURING, 1000);
-	step(&window, view(29, 123, 0, true), false, KC__MEASURING);
-	step(&window, view(30, 124, 0, true), true, KC__DRAINING);
-	window = in_state(KC__MEASURING, 100);
-	step(&window, view(5, 63, 0, true), false, KC__MEASURING);
-	step(&window, view(6, 64, 0, true), true, KC__DRAINING);
+	step(&same, view(200, 1000, 0, false), true, KC__MEASURING);
+	window = same;
+	step(&window, in_window(210, 1130, 124), false, KC__MEASURING);
+	step(&window, in_window(211, 1131, 125), true, KC__DRAINING);
+	window = same;
+	step(&window, in_window(229, 1123, 123), false, KC__MEASURING);
+	step(&window, in_window(230, 1124, 124), true, KC__DRAINING);
+	window = in_state(KC__RESTING, 100);
+	step(&window, view(200, 100, 0, false), true, KC__MEASURING);
+	step(&window, in_window(205, 163, 63), false, KC__MEASURING);
+	step(&window, in_window(206, 164, 64), true, KC__DRAINING);
+}
+
+static unsigned measured_of(struct kc__window_share share, unsigned from, unsigned to)
+{
+	unsigned measured = 0;
+
+	for (unsigned i = from; i < to; i++)
+		measured += kc__window_measures(share, i);
+	return measured;
+}
+
+/* 1,600 launches every two seconds, all made before the worker looks again. A rest ends by its time before they come,
+ * so that they meet a window each time. An eighth of what was missed since the one before is measured, behind 0.618,
+ * 0.236 and 0.854 times the rest of that: 200 of 1,600, 175 of 1,400, 178 of 1,425, 177 of 1,422. */
+static void test_of_a_burst_a_share_is_measured(void **state)
+{
+	static const uint64_t sizes[] = {200, 175, 178, 177}, skips[] = {0, 757, 294, 1063};
+	struct kc__window window = in_state(KC__RESTING, 1601);
+	uint64_t launches = 1600;
+	int64_t ms = 900;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct kc__window_view seen;
+
+		step(&window, view(ms - 1, launches, 0, false), false, KC__RESTING);
+		step(&window, view(ms, launches, 0, false), true, KC__MEASURING);
+		assert_int_equal(window.share.size, sizes[i]);
+		assert_int_equal(window.share.skip, skips[i]);
+		assert_int_equal(measured_of(window.share, 0, 1600), sizes[i]);
+		ms = 2000 * (i + 1);
+		step(&window, view(ms - 2, launches, 0, false), false, KC__MEASURING);
+		launches += 1600;
+		seen = in_window(ms, launches, sizes[i]);
+		seen.left_out = 1600 - sizes[i];
+		step(&window, seen, true, KC__DRAINING);
+		assert_int_equal(window.last, sizes[i]);
+		step(&window, view(ms + 20, launches, 0, false), true, KC__RESTING);
+		ms += 920;
+	}
+}
+
+/* At least 32, where fewer than 264 were made since the last window. Of 1,600 that come then, 32 are measured six
+ * times, and 256 left out after each. */
+static void test_of_more_than_was_awaited_more_is_measured(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 1000);
+
+	(void)state;
+	step(&window, view(900, 263, 0, false), true, KC__MEASURING);
+	assert_int_equal(window.share.size, 32);
+	assert_int_equal(measured_of(window.share, 0, 32), 32);
+	assert_int_equal(measured_of(window.share, 32, 288), 0);
+	assert_int_equal(measured_of(window.share, 288, 320), 32);
+	assert_int_equal(measured_of(window.share, 0, 1600), 6 * 32);
+	window = in_state(KC__RESTING, 1000);
+	step(&window, view(900, 264, 0, false), true, KC__MEASURING);
+	assert_int_equal(window.share.size, 33);
+}
+
+/* Launches go on for 30 ms, and so far all of them were before the window's share. */
+static void test_what_is_no_burst_is_measured_from_then_on(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 1000);
+
+	(void)state;
+	window.turn = 1; /* 0.618 of 7 / 8 of 800 */
+	step(&window, view(900, 800, 0, false), true, KC__MEASURING);
+	assert_int_equal(window.share.skip, 432);
+	step(&window, in_window(929, 829, 0), false, KC__MEASURING);
+	step(&window, in_window(930, 830, 0), true, KC__MEASURING);
+	assert_int_equal(window.share.skip, 0);
+	step(&window, in_window(959, 859, 29), false, KC__MEASURING);
+	step(&window, in_window(960, 860, 30), true, KC__DRAINING);
+	assert_int_equal(window.last, 30);
+}
+
+/* The rest is over by its launches. */
+static void test_of_what_goes_on_nothing_is_skipped(void **state)
+{
+	struct kc__window window = in_state(KC__RESTING, 1600);
+
+	(void)state;
+	step(&window, view(900, 1600, 0, false), true, KC__MEASURING);
+	assert_int_equal(window.share.size, 200);
+	assert_int_equal(window.share.skip, 0);
 }
 
 /* 520 launches in 520 ms. The first rest lasts for 0.6 + 0.8 * 0.618 times 330 ms, which is 361.2 launches at this
@@ -114,13 +228,13 @@ static void test_a_rest_is_counted_in_launches(void **state)
 	step(&window, view(520 + 900, 520 + 10, 0, false), true, KC__MEASURING);
 }
 
-/* A window that took longer is followed by a longer rest: eight times as many launches. */
+/* A window in which more was measured, as of graphs, is followed by a longer rest: eight times as many launches. */
 static void test_a_long_window_is_made_up_for(void **state)
 {
 	struct kc__window window = in_state(KC__MEASURING, 100);
 
 	(void)state;
-	step(&window, view(100, 500, 0, true), true, KC__DRAINING);
+	step(&window, in_window(100, 500, 500), true, KC__DRAINING);
 	step(&window, view(120, 500, 0, false), true, KC__RESTING);
 	step(&window, view(520, 4499, 0, false), false, KC__RESTING);
 	step(&window, view(521, 4500, 0, false), true, KC__MEASURING);
@@ -324,8 +438,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_measures_all_while_much_is_unknown),
 	    cmocka_unit_test(test_time_in_which_nothing_is_launched_does_not_count),
+	    cmocka_unit_test(test_bursts_are_learned_from_however_short),
 	    cmocka_unit_test(test_rests_when_all_that_is_awaited_has_come),
 	    cmocka_unit_test(test_a_window_is_short),
+	    cmocka_unit_test(test_of_a_burst_a_share_is_measured),
+	    cmocka_unit_test(test_of_more_than_was_awaited_more_is_measured),
+	    cmocka_unit_test(test_what_is_no_burst_is_measured_from_then_on),
+	    cmocka_unit_test(test_of_what_goes_on_nothing_is_skipped),
 	    cmocka_unit_test(test_a_rest_is_counted_in_launches),
 	    cmocka_unit_test(test_a_long_window_is_made_up_for),
 	    cmocka_unit_test(test_measures_again_at_once_where_much_is_new),

@@ -25,6 +25,7 @@ static struct {
 	uint32_t turn;          /* how often measuring has begun */
 	uint32_t since;         /* the turn of the last window */
 	uint32_t kernels_drift; /* those that take much of the time, and were measured since then */
+	_Atomic uint64_t put;   /* slots of what was learned; any thread that learns */
 	uint64_t passed[2];     /* transfers, kernels for which records may come though they were not to be measured */
 } windows;
 
@@ -35,6 +36,49 @@ static void look_anew(bool learning)
 		windows.since = windows.turn;
 	windows.drifts = false;
 	windows.kernels_drift = 0;
+}
+
+static void keep_to_share(bool does)
+{
+	atomic_store(&kc__shim.window.shares, false);
+	atomic_store(&kc__shim.window.skip, windows.window.share.skip);
+	atomic_store(&kc__shim.window.size, windows.window.share.size);
+	atomic_store(&kc__shim.window.made, 0);
+	atomic_store(&kc__shim.window.measured, 0);
+	atomic_store(&kc__shim.window.in_graphs, 0);
+	atomic_store(&kc__shim.window.begun_ns, 0);
+	atomic_store(&kc__shim.window.ended_ns, 0);
+	atomic_store(&kc__shim.window.shares, does);
+}
+
+void kc__windows_take_share(struct kc_launch *launch)
+{
+	const struct kc__window_share share = {atomic_load(&kc__shim.window.skip), atomic_load(&kc__shim.window.size)};
+	uint64_t number = atomic_fetch_add(&kc__shim.window.made, 1);
+
+	if (number == share.skip)
+		atomic_store(&kc__shim.window.begun_ns, launch->predicted_at_ns);
+	if (number == share.skip + share.size)
+		atomic_store(&kc__shim.window.ended_ns, launch->predicted_at_ns);
+	if (kc__window_measures(share, number))
+		atomic_fetch_add(&kc__shim.window.measured, 1);
+	else
+		launch->unmeasured = KC_KNOWN_WELL;
+}
+
+/* What has been made while the window is open, as far as all of it is measured. */
+static struct span last(void)
+{
+	struct span span = windows.last;
+	int64_t begun_ns = atomic_load(&kc__shim.window.begun_ns), ended_ns = atomic_load(&kc__shim.window.ended_ns);
+
+	if (!atomic_load(&kc__shim.window.shares))
+		return span;
+	if (atomic_load(&kc__shim.window.skip))
+		span.begun_ns = begun_ns ? begun_ns : INT64_MAX - LEAD_NS;
+	if (ended_ns)
+		span.ended_ns = ended_ns;
+	return span;
 }
 
 void kc__windows_begin(void)
@@ -51,7 +95,15 @@ void kc__windows_begin(void)
 	look_anew(false);
 	windows.last = windows.before = (struct span){now_ns - LEAD_NS, INT64_MAX};
 	windows.off = (struct span){0};
+	keep_to_share(false);
+	atomic_store(&windows.put, 0);
 	windows.passed[0] = windows.passed[1] = 0;
+}
+
+static void begin_span(int64_t now_ns)
+{
+	windows.before = windows.last;
+	windows.last = (struct span){now_ns, INT64_MAX};
 }
 
 static void begin_window(int64_t now_ns)
@@ -64,8 +116,7 @@ static void begin_window(int64_t now_ns)
 		measured = KC_MEASURED;
 		atomic_compare_exchange_strong(&kc__shim.transfers_unmeasured, &measured, KC_NO_CUPTI);
 	}
-	windows.before = windows.last;
-	windows.last = (struct span){now_ns, INT64_MAX};
+	begin_span(now_ns);
 	atomic_store(&kc__shim.resting, KC_MEASURED);
 }
 
@@ -79,15 +130,36 @@ static void act(enum kc__window_state from, int64_t now_ns)
 		look_anew(windows.window.learning);
 	if (to == KC__DRAINING) {
 		windows.last.ended_ns = now_ns;
+		windows.last = last();
 		atomic_store(&kc__shim.resting, KC_KNOWN_WELL);
+		keep_to_share(false);
 		windows.end = kc_journal_claimed(kc__shim.journal);
 	} else if (to == KC__RESTING) {
 		kc__cupti_flush(false);
 		kc__cupti_detach();
 		windows.off = (struct span){kc__now_ns(), INT64_MAX};
 	} else if (from == KC__RESTING) {
+		keep_to_share(!windows.window.learning);
 		begin_window(now_ns);
+	} else if (atomic_load(&kc__shim.window.shares)) { /* it measures on in another way */
+		windows.last.ended_ns = now_ns;
+		windows.last = last();
+		begin_span(now_ns);
+		keep_to_share(!windows.window.learning);
 	}
+}
+
+/* What was learned comes long after the launches that it was learned from: it is none of what is launched. */
+void kc__windows_put(void)
+{
+	atomic_fetch_add(&windows.put, 1);
+}
+
+static uint64_t launches(void)
+{
+	uint64_t put = atomic_load(&windows.put); /* first: each of them has its slot by then */
+
+	return kc_journal_claimed(kc__shim.journal) - put;
 }
 
 /* Recording is paused or at its end, or the application measures: CUPTI is as without windows. */
@@ -95,14 +167,25 @@ static void stop(int64_t now_ns)
 {
 	if (windows.window.state != KC__MEASURING)
 		begin_window(now_ns);
-	windows.window = kc__window_begin(now_ns, kc_journal_claimed(kc__shim.journal));
+	windows.window = kc__window_begin(now_ns, launches());
+	keep_to_share(false);
+}
+
+static uint64_t left_out(void)
+{
+	uint64_t measured = atomic_load(&kc__shim.window.measured);
+
+	return atomic_load(&kc__shim.window.made) - measured;
 }
 
 void kc__windows_step(int64_t now_ns, const struct kc__join *join)
 {
 	struct kc__window_view view = {
 	    .now_ns = now_ns,
-	    .launches = kc_journal_claimed(kc__shim.journal),
+	    .left_out = left_out(),
+	    .measured = atomic_load(&kc__shim.window.measured) + atomic_load(&kc__shim.window.in_graphs) +
+			atomic_load(&kc__shim.not_known_well),
+	    .launches = launches(),
 	    .unknown = atomic_load(&kc__shim.not_known_well),
 	    .unknown_ns = atomic_load(&kc__shim.not_known_well_ns),
 	    .awaiting = kc__join_awaits(join, windows.end),
@@ -184,8 +267,10 @@ void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *l
 /* In one stream kernels do not overlap. */
 bool kc__windows_unclear(const struct kc_launch *launch)
 {
-	const struct span *span = launch->predicted_at_ns < windows.last.begun_ns ? &windows.before : &windows.last;
+	struct span span = last();
 
+	if (launch->predicted_at_ns < span.begun_ns)
+		span = windows.before;
 	return kc__shim.adaptive && kc__shim.stream_count > 1 &&
-	       (launch->measured_start_ns < span->begun_ns + LEAD_NS || launch->measured_end_ns > span->ended_ns);
+	       (launch->measured_start_ns < span.begun_ns + LEAD_NS || launch->measured_end_ns > span.ended_ns);
 }

@@ -36,6 +36,26 @@ as_replayed() { # DB
 	equal "$(as_replayed adaptive.db)" 1 "predicted again as in the run"
 }
 
+# 300 launches every 1.5 s, made within 0.3 ms: the worker sees them once all of them have been made.
+bursts() { # SECONDS [PLAYBACK'S ARGUMENT...]
+	{
+		printf '%s\n' 1 1 300 1500000000 in_bursts
+		for ((i = 0; i < 300; i++)); do
+			echo $((i * 1000)) $((1000000 + i * 4000000)) 4000000 0 0 64 1 1 128 1 1 0
+		done
+	} >launches
+	"$kerncast" run -q --fresh --wait-for-code=1s --measure=adaptive "$build/playback/playback_at_once" launches truth "$1" 0.01 "${@:2}"
+}
+
+@test "of launches that come in bursts a share is measured, in all parts of them" {
+	bursts 45
+	adds_up kerncast.db 9000
+	within "$(sql 'SELECT 100.0 * avg(measured_end_ns IS NOT NULL) FROM launch WHERE sequence > 3000')" 4 15 "% measured"
+	within "$(sql 'SELECT count(DISTINCT sequence % 300 / 60) FROM launch WHERE sequence > 3000 AND measured_end_ns IS NOT NULL')" \
+		5 5 "fifths of the burst that were measured"
+	equal "$(as_replayed kerncast.db)" 1 "predicted again as in the run"
+}
+
 @test "a kernel that becomes a tenth slower is found within two seconds" {
 	steady adaptive kerncast.db 2000 7000 200 2000 220
 	adds_up kerncast.db 7000
