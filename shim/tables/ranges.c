@@ -47,7 +47,7 @@ static struct {
 	size_t text_bytes;
 	size_t used_bytes, taken_bytes; /* of all; of these, the share of entries has said yes to */
 	uint64_t others;                /* ranges before recording began that had no room */
-	int64_t looked_ns;
+	int64_t looked_ns;              /* for threads that have ended, in vain; 0: not yet */
 	struct kc__limit full;
 } ranges = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -349,7 +349,7 @@ static struct kc__range_stack *free_stack(struct memory *m, uint32_t thread)
 	if (ranges.stacks < KC__RANGE_STACKS_MAX && is_room(sizeof(*m->stacks)))
 		return &m->stacks[ranges.stacks++];
 	now_ns = kc__now_ns();
-	if (now_ns - ranges.looked_ns < LOOK_NS)
+	if (ranges.looked_ns && now_ns - ranges.looked_ns < LOOK_NS)
 		return NULL;
 	for (uint32_t i = 0; i < ranges.stacks; i++)
 		if (has_ended(m->stacks[i].thread))

@@ -311,6 +311,28 @@ static void a_thread_does_not_begin_in_what_another_of_its_id_has_left(void **st
 	kc__range_pop(0);
 }
 
+/* They leave a range open each; their ids are larger than any that the kernel gives. Then all live. */
+static void threads_that_have_ended_make_room_for_others(void **state)
+{
+	struct kc__range_stack *first = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * KC__RANGE_STACKS_MAX; i++) {
+		kc__thread = (struct kc__thread){.id = (1u << 24) + i};
+		assert_int_equal(push("of one of many"), 0);
+		if (!first || kc__thread.ranges < first)
+			first = kc__thread.ranges;
+	}
+	assert_string_equal(now(), "of one of many");
+	for (uint32_t i = 0; i < KC__RANGE_STACKS_MAX; i++)
+		first[i].thread = (uint32_t)getpid();
+	kc__thread = (struct kc__thread){.id = 1u << 25};
+	assert_int_equal(push("without room"), -1);
+	assert_int_equal(kc__scope_of(&kc__thread), 0);
+	assert_int_equal(kc__range_pop(0), -1);
+	kc__ranges_forget();
+}
+
 static void a_process_that_is_not_ours_is_left_alone(void **state)
 {
 	(void)state;
@@ -362,6 +384,7 @@ int main(void)
 	    TEST(what_was_open_before_recording_is_declared_as_it_begins),
 	    TEST(a_child_goes_on_in_what_its_thread_was_in),
 	    TEST(a_thread_does_not_begin_in_what_another_of_its_id_has_left),
+	    TEST(threads_that_have_ended_make_room_for_others),
 	    TEST(a_process_that_is_not_ours_is_left_alone),
 	    TEST(names_without_room_are_others_and_counted),
 	};
