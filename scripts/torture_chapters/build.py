@@ -74,7 +74,9 @@ class Build:
     def preloaded(self, folder, database, **more):
         """Of an application that is recorded."""
         preload = f"{self.runtime} {self.shim}" if self.runtime else self.shim
-        return self.environment(folder, LD_PRELOAD=preload, KERNCAST_DB=database, **more)
+        return self.environment(
+            folder, LD_PRELOAD=preload, NVTX_INJECTION64_PATH=self.shim, KERNCAST_DB=database, **more
+        )
 
     def confinement(self):
         """Of a command that reads a damaged file: it is stopped before it harms the machine."""

@@ -11,7 +11,7 @@ from .damage import NUMBERS, bytes_of, read, write
 NAME, SHARE = "journals", 8
 # Of struct kc_journal_header: magic 8 bytes, version, header_bytes, slot_bytes, segment_slots.
 SIZES = struct.Struct("=8sIIII")
-SLOT_STATES, SLOT_KINDS = 5, 16  # and one more each is none
+SLOT_STATES, SLOT_KINDS = 5, 25  # and one more each is none
 HEADER_FIELDS = range(0, 8192, 4)
 SPARSE_BYTES = (1 << 30, 9 << 30, 1 << 40)
 
@@ -59,7 +59,7 @@ def damage_slots(random, data, layout):
         if kind == 0:
             data[at : at + 4] = struct.pack("=I", random.randrange(SLOT_STATES + 1))
         elif kind == 1:
-            data[at + 4 : at + 8] = struct.pack("=I", random.randrange(SLOT_KINDS))
+            data[at + 4 : at + 8] = struct.pack("=I", random.randrange(SLOT_KINDS + 1))
         elif kind == 2:
             data[at + 8 : at + 16] = number(random, 8)
         elif kind == 3:
