@@ -277,7 +277,7 @@ struct sim {
 	int null_mode;     /* SIMCUDA_MODE=null: nothing takes time */
 	int verbose;
 	unsigned context_ms; /* that creating a context takes */
-	atomic_int bare; /* null mode and no sink: a launch need do nothing */
+	atomic_int bare;     /* null mode and no sink: a launch need do nothing */
 	uint64_t seed;
 	double noise;
 	uint32_t connections;

@@ -188,11 +188,16 @@ uint32_t kc_cost_static_shared_bytes(const struct kc_cost *cost)
 	return (uint32_t)cost->formula.static_shared_bytes;
 }
 
+static uint32_t threads_of_block(const struct kc_evaluation *e)
+{
+	return e->launch->block[0] * e->launch->block[1] * e->launch->block[2];
+}
+
 /* 1 where what was sampled stands for more than the longest warp. */
 static double longest_warp(const struct kc_evaluation *e, const struct kc_tally *tally)
 {
-	const uint32_t *grid = e->launch->grid, *block = e->launch->block;
-	uint32_t warps = (block[0] * block[1] * block[2] + KC_WARP_LANES - 1) / KC_WARP_LANES;
+	const uint32_t *grid = e->launch->grid;
+	uint32_t warps = (threads_of_block(e) + KC_WARP_LANES - 1) / KC_WARP_LANES;
 	double mean = tally->of[KC_TALLY_LANE_SLOTS] / ((double)grid[0] * grid[1] * grid[2] * warps);
 
 	return mean > 0 ? fmax(e->longest_slots / mean, 1) : 1;
@@ -245,6 +250,8 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 	counts->lines = of[KC_TALLY_LINES] / threads;
 	counts->scattered_local = of[KC_ALSO_SCATTERED_LOCAL] / threads;
 	counts->constant_requests = of[KC_ALSO_CONSTANT] / threads;
+	if (counts->contended > 0 && threads_of_block(e) > KC_WARP_LANES)
+		e->assumed |= KC_ASSUMED_TURNS;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
 	counts->exact = !e->assumed && !e->sampled;

@@ -34,6 +34,22 @@ static void assert_unknown(const char *text, const char *what, const char *becau
 	kc_cost_story_free(&story);
 }
 
+static void turns_of_atomics(void **state)
+{
+	struct kc_cost_story story;
+
+	(void)state;
+	say(KERNEL("red.shared.add.f32 [s], %f1;\n"), &story);
+	assert_int_equal(story.unknown_count, 1);
+	assert_string_equal(story.unknown[0].what,
+			    "repetitions of an atomic in shared memory: depends on when other warps change the word");
+	assert_string_equal(story.unknown[0].assumed, "none but for lanes of the same warp");
+	kc_cost_story_free(&story);
+	say(KERNEL("red.shared.add.u32 [s], %r2;\n"), &story); /* an instruction, not a loop */
+	assert_int_equal(story.unknown_count, 0);
+	kc_cost_story_free(&story);
+}
+
 #define LOADED ADDRESS("4") "ld.global.u32 %r6, [%rd3];\n"
 
 static void a_branch_on_what_is_loaded(void **state)
@@ -292,6 +308,7 @@ static void what_warps_count_in_shared_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(turns_of_atomics),
 	    cmocka_unit_test(a_branch_on_what_is_loaded),
 	    cmocka_unit_test(a_loop_until_what_is_loaded),
 	    cmocka_unit_test(a_predicate_on_what_is_loaded),

@@ -164,6 +164,20 @@ static void floats_that_a_block_adds_to_one_word(void **state)
 	assert_near(contended(KERNEL("red.global.add.f32 [%rd1], %f1;\n")), 0);
 }
 
+/* Lanes of one warp take turns in a known order; when another warp comes between is not known. */
+static void what_other_warps_make_of_that(void **state)
+{
+	static const char text[] = KERNEL("red.shared.add.f32 [s], %f1;\n");
+	struct kc_counts counts = evaluated(text, 2, 32, 5);
+
+	(void)state;
+	assert_int_equal(counts.exact, 1);
+	counts = evaluated(text, 2, 33, 5);
+	assert_int_equal(counts.exact, 0);
+	assert_int_equal(counts.assumed, KC_ASSUMED_TURNS);
+	assert_false(kc_counts_are_known(&counts));
+}
+
 static double wide_conversions(const char *text)
 {
 	struct kc_counts counts = evaluated(text, 2, 64, 5);
@@ -292,6 +306,7 @@ int main(void)
 	    cmocka_unit_test(chains_of_few_lanes),
 	    cmocka_unit_test(the_warp_that_waits_longest),
 	    cmocka_unit_test(floats_that_a_block_adds_to_one_word),
+	    cmocka_unit_test(what_other_warps_make_of_that),
 	    cmocka_unit_test(conversions_of_64_bits),
 	    cmocka_unit_test(requests_of_constant_memory),
 	    cmocka_unit_test(words_of_local_memory),

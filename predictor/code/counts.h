@@ -57,6 +57,7 @@ enum kc_assumed {
 	 * what it halves. */
 	KC_ASSUMED_LENGTH = 16,
 	KC_ASSUMED_TRIPS = 32,
+	KC_ASSUMED_TURNS = 64, /* that no other warp comes between an atomic that is a loop, and has it repeated */
 };
 
 struct kc_counts {

@@ -110,6 +110,8 @@ static json_t *assumed_json(uint32_t assumed)
 		json_array_append_new(out, json_string("branch"));
 	if (assumed & KC_ASSUMED_ADDRESS)
 		json_array_append_new(out, json_string("address"));
+	if (assumed & KC_ASSUMED_TURNS)
+		json_array_append_new(out, json_string("turns"));
 	return out;
 }
 

@@ -185,6 +185,9 @@ int kc__unsure_tell(struct kc_unsure *u, uint32_t block)
 		if (!rc && event->kind != KC_EVENT_COUNT && u->values[event->address])
 			rc = add_unknown(u, event->offset, address_text(event), why(u, event->address),
 					 assumption_text(event));
+		if (!rc && event->retried)
+			rc = add_unknown(u, event->offset, "repetitions of an atomic in shared memory",
+					 "when other warps change the word", "none but for lanes of the same warp");
 	}
 	return rc;
 }

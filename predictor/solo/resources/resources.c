@@ -189,11 +189,13 @@ struct traffic {
 	double local;  /* of threads' own memory: through L1 to L2 */
 };
 
-/* Also where a part of the launch was evaluated for all of it, which is within 2 % (counts.h). 0: branches are counted
- * half, lanes at unknown addresses with a sector each. */
+/* Also where a part of the launch was evaluated for all of it, which is within 2 % (counts.h), and where atomics may
+ * take further turns, which are no accesses to global memory. 0: branches are counted half, lanes at unknown addresses
+ * with a sector each. */
 static int is_nothing_assumed(const struct kc_counts *counts)
 {
-	return counts->exact || (counts->sampled && !counts->assumed);
+	return counts->exact ||
+	       ((counts->sampled || counts->assumed) && !(counts->assumed & ~(uint32_t)KC_ASSUMED_TURNS));
 }
 
 /* Of one direction, where it is not known what differs: all. Where addresses are not known, all that is accessed counts
