@@ -132,8 +132,10 @@ static const char *const statements[] = {
     " FROM main.launched_by WHERE id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
     "INSERT OR IGNORE INTO fresh.step SELECT ?2, start_ns, number, end_ns FROM main.step WHERE process = ?1",
     "INSERT OR IGNORE INTO fresh.scope SELECT ?2, local, parent, kind, name FROM main.scope WHERE process = ?1",
+    /* Of launches that are still to come: the others stay where they are. */
     "INSERT OR IGNORE INTO fresh.launched_in SELECT (?2 << 40) | (id & ((1 << 40) - 1)), scope"
-    " FROM main.launched_in WHERE id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)",
+    " FROM main.launched_in i WHERE id BETWEEN ?1 << 40 AND ?1 << 40 | ((1 << 40) - 1)"
+    " AND NOT EXISTS (SELECT 1 FROM main.launch_row r WHERE r.id = i.id)",
     "INSERT OR IGNORE INTO fresh.message SELECT (?2 << 40) | (id & ((1 << 40) - 1)), ?2, time_ns, severity, code, text,"
     " count FROM main.message WHERE process = ?1",
     ELSEWHERE("launches", "elsewhere"),

@@ -60,6 +60,7 @@ static void fill(struct kc_store *store)
 	uint64_t index = 3;
 
 	launch.launch.unpredictable = KC_NO_DEVICE;
+	launch.launch.scope = 5;
 	assert_int_equal(kc_store_begin(store), 0);
 	put_entry(store, &index, KC_KIND_KERNEL, &kernel, sizeof(kernel));
 	put_entry(store, &index, KC_KIND_MESSAGE, &message, sizeof(message));
@@ -181,6 +182,11 @@ static void what_rows_refer_to_is_carried(void **state)
 			 " WHERE i.id & 1048575 = 6 AND s.parent = 2 AND s.kind = 'range' AND s.name = 'forward'"
 			 " AND t.number = 9 AND t.end_ns - t.start_ns = 500"),
 	    1);
+	/* What the launch that has its row already was made in stays with it. */
+	assert_int_equal(number(path, "SELECT count(*) FROM launched_in"), 1);
+	assert_int_equal(number(moved, "SELECT count(*) FROM launched_in i JOIN launch_row r USING (id)"
+				       " WHERE id & 1048575 = 2 AND scope = 5"),
+			 1);
 }
 
 /* Opens the database, says so, and closes it when told. */
