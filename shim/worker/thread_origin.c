@@ -1,6 +1,7 @@
 /*
  * Which library a thread began in, of threads that we have not made. The C library notes the function that a thread
- * begins with in its control block, which begins with its own address, above the thread's stack.
+ * begins with in its control block, above the thread's stack. What is looked for in that is the same on every machine:
+ * the thread's id, then the list of robust mutexes that the thread holds, which is empty (glibc, nptl/descr.h).
  */
 #include "ending.h"
 
@@ -13,8 +14,10 @@
 #include <unistd.h>
 
 #define STACK_LOOKED_AT (256u << 10)
-#define BLOCK_WORDS 512 /* what is read of a control block: a page, where its stack has been allocated with it */
-#define SELF_WORD 2     /* tcbhead_t: the address again */
+#define BLOCK_WORDS 512 /* what is looked at behind the list: the rest of the block and more */
+
+/* What a control block holds of an empty list: its last element and its first are the list itself. */
+enum { ID_WORD, LAST_WORD, FIRST_WORD, LIST_WORDS };
 
 /* 0: it runs at this moment, or it is not told. */
 static uintptr_t stack_pointer_of(uint32_t thread)
@@ -63,10 +66,24 @@ static bool lies_in(uintptr_t address, const void *library)
 	return dladdr((const void *)address, &info) && info.dli_fbase == library;
 }
 
-static bool block_names(const uintptr_t *block, size_t words, const void *library)
+static bool is_list(uint32_t thread, const uintptr_t *words, uintptr_t at)
 {
-	for (size_t i = SELF_WORD + 1; i < words && i < BLOCK_WORDS; i++)
-		if (lies_in(block[i], library))
+	uintptr_t list = at + FIRST_WORD * sizeof(*words);
+
+	return (uint32_t)words[ID_WORD] == thread && words[LAST_WORD] == list && words[FIRST_WORD] == list;
+}
+
+bool kc__block_names(uint32_t thread, const uintptr_t *words, size_t count, uintptr_t from, const void *library)
+{
+	size_t list = 0, end;
+
+	while (list + LIST_WORDS < count && !is_list(thread, words + list, from + list * sizeof(*words)))
+		list++;
+	if (list + LIST_WORDS >= count)
+		return false;
+	end = count - list < BLOCK_WORDS ? count : list + BLOCK_WORDS;
+	for (size_t i = list + LIST_WORDS; i < end; i++)
+		if (lies_in(words[i], library))
 			return true;
 	return false;
 }
@@ -76,16 +93,8 @@ bool kc__thread_began_in(uint32_t thread, const void *library)
 	uintptr_t from = stack_pointer_of(thread) & ~(uintptr_t)(sizeof(uintptr_t) - 1);
 	uintptr_t *words = from ? malloc(STACK_LOOKED_AT) : NULL;
 	size_t count = words ? read_words(from, words, STACK_LOOKED_AT / sizeof(*words)) : 0;
-	bool found = false;
+	bool found = kc__block_names(thread, words, count, from, library);
 
-	for (size_t i = 0; i + SELF_WORD < count && !found; i++) {
-		uintptr_t at = from + i * sizeof(*words);
-
-		if (words[i] == at && words[i + SELF_WORD] == at) {
-			found = block_names(words + i, count - i, library);
-			break;
-		}
-	}
 	free(words);
 	return found;
 }
