@@ -231,7 +231,7 @@ static void leave_child_alone(void)
 /* The page is zero in every child, also where no handler of fork() runs. */
 static void keep_from_children(void)
 {
-	if (sysconf(_SC_PAGESIZE) == KC__PAGE_BYTES)
+	if (KC__WHOLE_PAGES_BYTES % sysconf(_SC_PAGESIZE) == 0)
 		madvise(kc__shim.page, sizeof(kc__shim.page), MADV_WIPEONFORK);
 	pthread_atfork(kc__gpu_state_fork_begins, kc__gpu_state_fork_ends, in_child);
 	atomic_store(&kc__shim.ours, 1);

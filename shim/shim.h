@@ -47,7 +47,13 @@
 #define KC__LANES_MAX 128        /* fit into a byte */
 #define KC__STREAM_PLACES 32768u /* for streams by their ids: twice as many as there are streams at most */
 #define KC__EVENTS_MAX 32768
-#define KC__PAGE_BYTES 4096
+#define KC__PAGE_BYTES 4096 /* in which memory is counted */
+/* A multiple of every page size that Linux has on the machine. */
+#if defined(__aarch64__)
+#define KC__WHOLE_PAGES_BYTES 65536
+#else
+#define KC__WHOLE_PAGES_BYTES 4096
+#endif
 #define KC__LINE_BYTES 64 /* of a cache */
 #define KC__NOT_THERE CUDA_ERROR_NOT_SUPPORTED
 
@@ -265,8 +271,8 @@ struct kc__state {
 			_Atomic uint32_t unwritten[KC_MESSAGE_COUNT]; /* the journal had no room */
 			_Atomic uint32_t lines;                       /* on stderr */
 		};
-		char page[KC__PAGE_BYTES];
-	} __attribute__((aligned(KC__PAGE_BYTES)));
+		char page[KC__WHOLE_PAGES_BYTES];
+	} __attribute__((aligned(KC__WHOLE_PAGES_BYTES)));
 	/* What every launch reads is close together: the caches that it meets are empty. */
 	struct kc_journal *journal __attribute__((aligned(KC__LINE_BYTES)));
 	struct kc_journal_header *_Atomic header;

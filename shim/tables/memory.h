@@ -4,6 +4,8 @@
 
 #include "shim/shim.h"
 
+#include <unistd.h>
+
 /* Whether the process may still map what recording can need (256 MiB). Where it may not (RLIMIT_AS), recording would
  * take the last of it: an allocation that cannot fail, such as a library's thread-local data, then ends the process. */
 bool kc__memory_is_left(void);
@@ -22,7 +24,9 @@ enum kc__share {
 };
 static inline size_t kc__whole_pages(size_t bytes)
 {
-	return (bytes + KC__PAGE_BYTES - 1) & ~(size_t)(KC__PAGE_BYTES - 1);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) & ~(page - 1);
 }
 bool kc__share_take(enum kc__share share, size_t bytes); /* false: the share has less left than that */
 void kc__share_give(enum kc__share share, size_t bytes);

@@ -75,10 +75,10 @@ int kc__deep_begin(void)
 {
 	if (deep.stack)
 		return 0;
-	deep.stack = map(KC__PAGE_BYTES + STACK_BYTES);
+	deep.stack = map(KC__WHOLE_PAGES_BYTES + STACK_BYTES);
 	if (!deep.stack)
 		return -ENOMEM;
-	mprotect(deep.stack, KC__PAGE_BYTES, PROT_NONE);
+	mprotect(deep.stack, KC__WHOLE_PAGES_BYTES, PROT_NONE);
 	choose_signals(&deep.blocked);
 	return 0;
 }
@@ -86,6 +86,6 @@ int kc__deep_begin(void)
 void kc__deep(void (*work)(void *arg), void *arg)
 {
 	pthread_sigmask(SIG_SETMASK, &deep.blocked, &deep.before);
-	kc__call_on(deep.stack + KC__PAGE_BYTES + STACK_BYTES, work, arg);
+	kc__call_on(deep.stack + KC__WHOLE_PAGES_BYTES + STACK_BYTES, work, arg);
 	pthread_sigmask(SIG_SETMASK, &deep.before, NULL);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -234,7 +235,7 @@ void kc__segment_populate(struct kc_journal *j, uint64_t segment)
 __attribute__((cold)) void kc__slots_populate(struct kc_journal *j, uint64_t index)
 {
 	struct kc__segment *e = kc__segment_of(j, index / KC_SEGMENT_SLOTS);
-	size_t from = index % KC_SEGMENT_SLOTS * KC_SLOT_BYTES, page = from & ~(size_t)4095;
+	size_t from = index % KC_SEGMENT_SLOTS * KC_SLOT_BYTES, page = from & ~((size_t)sysconf(_SC_PAGESIZE) - 1);
 	int saved_errno = errno;
 
 	if (atomic_load_explicit(&e->populated, memory_order_relaxed))
