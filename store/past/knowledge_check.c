@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char kc_knowledge_magic[8] = "kclearn";
@@ -265,12 +266,16 @@ static int is_tree(const uint32_t nodes[KC_PRIOR_NODES])
 	return 1;
 }
 
-static double largest_leaf(const int16_t leaves[KC_PRIOR_LEAVES])
+static int largest_leaf(const int16_t leaves[KC_PRIOR_LEAVES])
 {
-	double largest = 0;
+	int largest = 0;
 
-	for (uint32_t i = 0; i < KC_PRIOR_LEAVES; i++)
-		largest = fmax(largest, fabs((double)leaves[i]));
+	for (uint32_t i = 0; i < KC_PRIOR_LEAVES; i++) {
+		int size = abs(leaves[i]);
+
+		if (size > largest)
+			largest = size;
+	}
 	return largest;
 }
 
