@@ -12,6 +12,17 @@ endif
 comma   := ,
 VARIANT := $(filter-out gcc cc,$(notdir $(firstword $(CC)))) $(subst $(comma),-,$(SAN))
 BUILD   ?= build$(if $(strip $(VARIANT)),/$(subst $() ,-,$(strip $(VARIANT))))
+# What $(CC) compiles for, and for a machine other than this one the prefix of its tools and the folder of its libraries.
+HOST    := $(shell uname -m)
+TARGET  := $(shell $(CC) -dumpmachine 2>/dev/null)
+MACHINE := $(or $(firstword $(subst -, ,$(TARGET))),$(HOST))
+ifneq ($(MACHINE),$(HOST))
+CROSS   := $(TARGET)-
+SYSROOT ?= $(wildcard $(CURDIR)/build/sysroot-$(MACHINE))
+AR      := $(CROSS)ar
+endif
+OBJCOPY := $(CROSS)objcopy
+NM      := $(CROSS)nm
 CUDA    ?= $(shell scripts/find-cuda)
 CUDA    := $(CUDA)
 NVCC    ?= $(CUDA)/bin/nvcc
@@ -20,7 +31,9 @@ OPT     ?= -O2 -g
 CSTD    := -std=gnu11
 WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla
 CPPFLAGS += -I. -I$(BUILD) -isystem $(CUDA)/include -isystem $(CUDA)/extras/CUPTI/include -D_GNU_SOURCE
-CFLAGS  += $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread -MMD -MP
+# A product and a sum are rounded one by one, also where the machine has one instruction for both: what is predicted, and
+# what a replay makes of a recording, is the same on every machine.
+CFLAGS  += $(CSTD) $(OPT) $(WARN) -ffp-contract=off -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread -MMD -MP
 ifneq ($(SAN),)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
@@ -29,9 +42,13 @@ endif
 
 # --- what must be there before anything compiles
 PACKAGES := sqlite3 jansson yajl zlib liblz4 libzstd
-LACKING  := $(if $(CUDA),,cuda.h) $(shell pkg-config --exists $(PACKAGES) 2>/dev/null || echo $(PACKAGES)) \
-  $(if $(filter /%,$(shell $(CC) -print-file-name=libiberty.a 2>/dev/null)),,libiberty)
-CPPFLAGS += $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PKG_CONFIG := $(if $(CROSS),PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TARGET)/pkgconfig) pkg-config
+packages = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
+IN_SYSROOT := $(SYSROOT:%=--sysroot=%)
+LACKING  := $(if $(CUDA),,cuda.h) $(if $(call packages,--libs $(PACKAGES)),,$(PACKAGES)) \
+  $(if $(filter /%,$(shell $(CC) $(IN_SYSROOT) -print-file-name=libiberty.a 2>/dev/null)),,libiberty)
+CPPFLAGS += $(IN_SYSROOT) $(call packages,--cflags $(PACKAGES))
+LDFLAGS  += $(IN_SYSROOT)
 READY    := $(BUILD)/flags
 ifneq ($(strip $(LACKING)),)
 READY    += not-set-up
@@ -105,12 +122,12 @@ SHIM      := $(BUILD)/libshim.a
 TOOLS     := $(BUILD)/libtools.a
 TESTS     := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 
-SQLITE_LIBS   := $(shell pkg-config --libs sqlite3 2>/dev/null)
+SQLITE_LIBS   := $(call packages,--libs sqlite3)
 SQLITE_STATIC := -Wl,-Bstatic $(SQLITE_LIBS) -Wl,-Bdynamic
-JSON_LIBS     := $(shell pkg-config --libs jansson yajl 2>/dev/null)
-ZLIB_LIBS     := $(shell pkg-config --libs zlib 2>/dev/null)
+JSON_LIBS     := $(call packages,--libs jansson yajl)
+ZLIB_LIBS     := $(call packages,--libs zlib)
 # Of code inside programs (predictor/code): static, as the shim must not bring its own into an application.
-UNPACK_LIBS   := -Wl,-Bstatic $(shell pkg-config --libs liblz4 libzstd 2>/dev/null) -Wl,-Bdynamic
+UNPACK_LIBS   := -Wl,-Bstatic $(call packages,--libs liblz4 libzstd) -Wl,-Bdynamic
 # Of readable names (store/query/readable.c): there is no shared one.
 NAMES_LIBS    := -liberty
 SYSTEM_LIBS   := -pthread -ldl -lm
@@ -151,7 +168,7 @@ $(READERS): $(call obj,$(filter-out $(call inside,$(PREDICTOR_SRC) $(STORE_SRC))
 $(SHIM): $(filter-out %/dlsym_entry.o,$(call obj,$(SHIM_SRC))) $(BUILD)/shim/entry/local/dlsym_entry.o
 $(BUILD)/shim/entry/local/dlsym_entry.o: $(BUILD)/shim/entry/dlsym_entry.o
 	@mkdir -p $(@D)
-	objcopy -w --localize-symbol='dlsym@*' $< $@
+	$(OBJCOPY) -w --localize-symbol='dlsym@*' $< $@
 $(TOOLS): $(filter-out $(LAB_OBJ),$(TOOLS_OBJ))
 $(ARCHIVES) $(SHIM) $(TOOLS):
 	@mkdir -p $(@D)
@@ -160,10 +177,13 @@ $(ARCHIVES) $(SHIM) $(TOOLS):
 
 # Functions of the C library that the application's own of that name must not serve.
 OF_LIBC = $(shell sed -n 's/^\tX.[a-z_]*, \([a-z0-9_]*\), .*/\1/p' shim/entry/libc.c)
+$(BUILD)/shim/exports.map: shim/exports.map shim/entry/c_library.h $(READY)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -E -P -x c $< -o $@
 # Functions that nothing in it calls are left out, and what only they need: -z defs asks for no more than that.
-$(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(PRELOADED) shim/exports.map
+$(BUILD)/libkerncast.so: $(call obj,$(SHIM_SRC)) $(PRELOADED) $(BUILD)/shim/exports.map
 	$(CC) -shared -o $@ $(filter %.o,$^) $(PRELOADED) $(SQLITE_STATIC) $(UNPACK_LIBS) $(SYSTEM_LIBS) -Wl,--gc-sections \
-	  -Wl,--version-script=shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs \
+	  -Wl,--version-script=$(BUILD)/shim/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs \
 	  $(OF_LIBC:%=-Wl,--wrap=%) $(LDFLAGS)
 $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scripts/check-hooks
 	@scripts/check-hooks $< $(CUDA)
@@ -171,7 +191,7 @@ $(BUILD)/hooks-agree: $(BUILD)/libkerncast.so shim/hooks.h shim/unhooked.txt scr
 # The loader runs it before there is a C library: it needs none, and no sanitizer's runtime.
 $(BUILD)/libkerncast-audit.so: shim/audit/audit.c $(READY)
 	$(CC) $(CPPFLAGS) $(CSTD) $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -MMD -MP \
-	  -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
+	  $(if $(filter aarch64,$(MACHINE)),-mno-outline-atomics) -shared -nostdlib -o $@ $< -Wl,-z,now -Wl,-z,defs
 $(BUILD)/kerncast: $(PROGRAM_OBJ)
 $(BUILD)/kerncast-lab: $(LAB_OBJ)
 $(addprefix $(BUILD)/,$(PROGRAMS)): $(TOOLS) $(ARCHIVES)
@@ -378,9 +398,9 @@ format-check:
 	clang-format --dry-run -Werror $(call tracked,$(FORMATTED))
 format: ## clang-format on every source
 	clang-format -i $(call tracked,$(FORMATTED))
-# The toolkit that scripts/setup fetched stays; remove build/cuda yourself if it is to go.
-clean: ## removes what was built; build/cuda stays
-	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda -exec rm -rf {} +
+# Remove build/cuda and build/sysroot-aarch64 yourself if they are to go.
+clean: ## removes what was built; what scripts/setup fetched stays
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -path build/cuda ! -path build/sysroot-aarch64 -exec rm -rf {} +
 
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)

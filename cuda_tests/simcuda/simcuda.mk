@@ -12,7 +12,7 @@ $(SIMCUDA)/driver/errors_table.h: cuda_tests/simcuda/driver/driver_errors.awk $(
 	@mkdir -p $(@D)
 	awk -f $^ > $@.new && mv $@.new $@
 $(SIMCUDA)/driver/resolve_table.h: cuda_tests/simcuda/driver/driver_table.awk $(SIMCUDA_DRIVER_OBJ)
-	nm $(SIMCUDA_DRIVER_OBJ) > $(@D)/names.txt
+	$(NM) $(SIMCUDA_DRIVER_OBJ) > $(@D)/names.txt
 	awk -f $< $(CUDA)/include/cudaTypedefs.h $(CUDA)/include/cudaProfilerTypedefs.h $(@D)/names.txt > $@.new && mv $@.new $@
 $(SIMCUDA)/driver/unsupported_table.h: $(addprefix cuda_tests/simcuda/driver/,driver_unsupported.awk unsupported.txt) \
   $(CUDA)/include/cuda.h

@@ -6,6 +6,7 @@
  * do not see), launches are recorded here instead: never in both places.
  */
 #include "launch.h"
+#include "shim/entry/c_library.h"
 #include "shim/entry/lookup.h"
 #include "shim/tables/memory.h"
 #include "shim/tables/streams.h"
@@ -71,7 +72,7 @@ static _Atomic uint32_t closings;
 static int real_dlclose(void *library)
 {
 	/* Versions of the symbol: glibc 2.34 and later, before it. */
-	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+	static const char *const versions[] = KC__GLIBC_VERSIONS;
 	static int (*_Atomic found)(void *);
 	int (*real)(void *) = atomic_load_explicit(&found, memory_order_relaxed);
 

@@ -12,6 +12,7 @@
  * two would call the other without end. A look-up that comes back to us before it is answered is the C library's.
  */
 #include "shim/shim.h"
+#include "c_library.h"
 #include "real.h"
 #include "lookup.h"
 #include "profiler.h"
@@ -70,8 +71,8 @@ void *(*kc__dlsym_find_real(void))(void *, const char *)
 
 	for (object = with_dlsym(kc__program()); object && !is_c_library(object);)
 		object = with_dlsym(object->l_next);
-	kc__real_dlsym = (void *(*)(void *, const char *))(object ? kc__object_symbol(object, "dlsym")
-								  : dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+	kc__real_dlsym = (void *(*)(void *, const char *))(
+	    object ? kc__object_symbol(object, "dlsym") : dlvsym(RTLD_NEXT, "dlsym", KC__STRING(KC__GLIBC_FIRST)));
 	return kc__real_dlsym;
 }
 
@@ -91,7 +92,7 @@ static void find_other(struct link_map *ours)
 /* Behind a library with a dlsym of its own, look-ups come from that, which has asked for one of glibc's versions. */
 static void find_other_by_version(void)
 {
-	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+	static const char *const versions[] = KC__GLIBC_VERSIONS;
 	void *found = NULL;
 
 	for (size_t i = 0; !found && i < sizeof(versions) / sizeof(*versions); i++)

@@ -12,6 +12,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
+/* Of addresses that the loader fills in: of functions that are called, and of whatever else. */
+#if defined(__x86_64__)
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
+#elif defined(__aarch64__)
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
+#endif
+
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *names;
@@ -138,7 +145,7 @@ static bool any_bound(const struct link_map *object, const ElfW(Rela) * from, si
 	for (size_t i = 0; t.symbols && t.names && i < bytes / sizeof(*from); i++) {
 		uint32_t type = (uint32_t)ELF64_R_TYPE(from[i].r_info);
 
-		if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
+		if ((type == JUMP_SLOT || type == GLOB_DAT) &&
 		    is(t.names + t.symbols[ELF64_R_SYM(from[i].r_info)].st_name,
 		       *(void *const *)(object->l_addr + from[i].r_offset)))
 			return true;

@@ -4,10 +4,6 @@
  * and unwinding are in order. (makecontext() would make AddressSanitizer print a
  * warning in programs that have it.)
  */
-#if !defined(__x86_64__)
-#error "call_on.S has no code for this architecture"
-#endif
-
 	.text
 	.globl	kc__call_on
 	.hidden	kc__call_on
@@ -15,6 +11,7 @@
 	.align	16
 kc__call_on:
 	.cfi_startproc
+#if defined(__x86_64__)
 	endbr64
 	pushq	%rbp
 	.cfi_def_cfa_offset 16
@@ -28,6 +25,26 @@ kc__call_on:
 	popq	%rbp
 	.cfi_def_cfa %rsp, 8
 	ret
+#elif defined(__aarch64__)
+	hint	34			/* bti c */
+	stp	x29, x30, [sp, -16]!
+	.cfi_def_cfa_offset 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	mov	x29, sp
+	.cfi_def_cfa_register x29
+	mov	sp, x0
+	mov	x0, x2
+	blr	x1
+	mov	sp, x29
+	ldp	x29, x30, [sp], 16
+	.cfi_def_cfa sp, 0
+	.cfi_restore x29
+	.cfi_restore x30
+	ret
+#else
+#error "call_on.S has no code for this architecture"
+#endif
 	.cfi_endproc
 	.size	kc__call_on, .-kc__call_on
 	.section .note.GNU-stack,"",@progbits

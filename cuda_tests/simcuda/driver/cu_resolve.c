@@ -6,14 +6,14 @@
 /* A second address of each function, which only jumps to it. The driver answers with
  * it under SIMCUDA_FAULT=hidden-addresses. */
 #if defined(__x86_64__)
-#define JUMP "jmp "
+#define JUMP(function) "jmp " function "@PLT"
 #elif defined(__aarch64__)
-#define JUMP "b "
+#define JUMP(function) "b " function
 #endif
 #define ENTRY(base, version, per_thread, function)
 #define SYMBOL(function)                                                                                               \
-	__asm__(".text\n.type hidden_" #function ", @function\nhidden_" #function ": " JUMP #function                  \
-		"@PLT\n.size hidden_" #function ", . - hidden_" #function "\n");                                       \
+	__asm__(".text\n.type hidden_" #function ", @function\nhidden_" #function                                      \
+		": " JUMP(#function) "\n.size hidden_" #function ", . - hidden_" #function "\n");                      \
 	extern void hidden_##function(void) __attribute__((visibility("hidden")));
 #include "resolve_table.h"
 #undef ENTRY
