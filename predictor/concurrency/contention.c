@@ -113,13 +113,12 @@ static inline four_units selected(four_units mask, four a, four b)
 	return ((four_units)a & mask) | ((four_units)b & ~mask);
 }
 
-/* Each rounded to its nearest unit. Every maximum is below 2^24: exact. Bits 0 to 23 room, 24 to 47 loads, 48 to 63 the
- * context's classes. */
+/* Each rounded to its nearest unit. Every maximum is below 2^24: exact. Bits 0 to 23 room, 24 to 47 loads, 48 to 51
+ * crowd, 52 to 55 streams; what earlier versions packed has more behind them. */
 __attribute__((hot)) uint64_t kc_expected_contention_pack(const struct kc_expected_contention *meeting)
 {
 	static const four unit = {PACKED_ROOM, PACKED_LOAD, PACKED_LOAD, PACKED_LOAD};
 	static const four most = {PACKED_ROOM_MAX, UINT8_MAX, UINT8_MAX, UINT8_MAX};
-	uint32_t context = meeting->context;
 	four scaled = {meeting->room, meeting->load.of[0], meeting->load.of[1], meeting->load.of[2]};
 	four_units units;
 
@@ -127,41 +126,30 @@ __attribute__((hot)) uint64_t kc_expected_contention_pack(const struct kc_expect
 	scaled = (four)((four_units)scaled & (scaled > 0));
 	units = __builtin_convertvector((four)selected(scaled < most, scaled, most), four_units);
 	return (uint32_t)units[0] | (uint64_t)(uint32_t)(units[1] | units[2] << 8 | units[3] << 16) << 24 |
-	       (uint64_t)(context & 0xf) << 48 | (uint64_t)(context >> 8 & 0xf) << 52 |
-	       (uint64_t)(context >> 16 & 0xff) << 56;
+	       (uint64_t)(meeting->crowd & 0xf) << 48 | (uint64_t)(meeting->streams & 0xf) << 52;
 }
 
 struct kc_expected_contention kc_expected_contention_unpack(uint64_t packed)
 {
-	struct kc_expected_contention meeting = {.room = (float)(packed & PACKED_ROOM_MAX) / PACKED_ROOM};
+	struct kc_expected_contention meeting = {.room = (float)(packed & PACKED_ROOM_MAX) / PACKED_ROOM,
+						 .streams = packed >> 52 & 0xf,
+						 .crowd = packed >> 48 & 0xf};
 
 	for (int i = 0; i < KC_LOAD_TERMS; i++)
 		meeting.load.of[i] = (float)(packed >> (24 + 8 * i) & 0xff) / PACKED_LOAD;
-	meeting.context =
-	    (uint32_t)(packed >> 48 & 0xf) | (uint32_t)(packed >> 52 & 0xf) << 8 | (uint32_t)(packed >> 56) << 16;
 	meeting.room = meeting.room >= 1 ? meeting.room : 1;
 	return meeting;
 }
 
-static uint32_t busy_streams(const struct kc_expected_contention *meeting)
-{
-	return meeting->context >> 8 & 0xff;
-}
-
 static uint32_t cell_of(uint32_t forecast, const struct kc_expected_contention *meeting)
 {
-	uint32_t context = meeting->context;
-	uint32_t set = meeting->room > 1 || (context & 0xff) ? KC_OVERLAP_CELLS : 0;
-
 	switch (forecast) {
 	case KC_FORECAST_LOAD:
-		return 2 * KC_OVERLAP_CELLS + (context & 0xff) % KC_LOAD_CLASSES;
+		return 2 * KC_OVERLAP_CELLS + meeting->crowd % KC_LOAD_CLASSES;
 	case KC_FORECAST_STREAMS:
-		return 2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + busy_streams(meeting) % KC_STREAM_CLASSES;
-	case KC_FORECAST_BEFORE:
-		return set + 3 + (context >> 16) % KC_BEFORE_CLASSES;
+		return 2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + meeting->streams % KC_STREAM_CLASSES;
 	default:
-		return set + forecast;
+		return (meeting->room > 1 || meeting->crowd ? KC_OVERLAP_CELLS : 0) + forecast;
 	}
 }
 
@@ -202,11 +190,9 @@ static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell,
 /* Those that share the device get no less than a fair share each. */
 static float most_log(const struct kc_expected_contention *meeting)
 {
-	uint32_t streams = busy_streams(meeting);
-
-	if (streams >= KC_STREAM_CLASSES - 1) /* or more of them */
+	if (meeting->streams >= KC_STREAM_CLASSES - 1) /* or more of them */
 		return LARGEST_LOG;
-	return logf(meeting->room * (ITSELF_AND_ONE + (float)streams));
+	return logf(meeting->room * (ITSELF_AND_ONE + (float)meeting->streams));
 }
 
 __attribute__((hot)) float kc_contention_slowdown(const struct kc_contention *c,

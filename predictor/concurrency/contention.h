@@ -13,8 +13,8 @@
  *
  * Several simple forecasts of log(time / solo) compete: the slowdown by room; a
  * law linear in the load, with learned sensitivities; and running medians over all
- * launches of the shape, over those that expect a similar load, find as many
- * streams busy, or follow the same launch. The answer is their mean, weighted by
+ * launches of the shape, over those that expect a similar load, and over those
+ * that find as many streams busy. The answer is their mean, weighted by
  * how accurate each has been: what others will launch meanwhile is not known, but
  * it repeats. Launches that expect to overlap others are judged apart from those
  * that do not: without overlap every forecast of no slowdown is right, which says
@@ -39,7 +39,8 @@ struct kc_load {
 struct kc_expected_contention {
 	struct kc_load load;
 	float room;       /* slowdown by room on the SMs alone, ≥ 1 */
-	uint32_t context; /* kc_contention_context() */
+	uint16_t streams; /* others with work that has not ended; KC_STREAM_CLASSES - 1: so many or more */
+	uint16_t crowd;   /* by the others' use of issue slots, below KC_LOAD_CLASSES; 0: too little to be noticed */
 };
 
 enum kc_contention_forecast {
@@ -48,14 +49,12 @@ enum kc_contention_forecast {
 	KC_FORECAST_SHAPE,
 	KC_FORECAST_LOAD,
 	KC_FORECAST_STREAMS,
-	KC_FORECAST_BEFORE,
 	KC_FORECASTS,
 };
 
 #define KC_LOAD_CLASSES 6u
 #define KC_STREAM_CLASSES 8u
-#define KC_BEFORE_CLASSES 8u
-#define KC_OVERLAP_CELLS (3u + KC_BEFORE_CLASSES) /* without expected overlap, and again with it */
+#define KC_OVERLAP_CELLS 3u /* without expected overlap, and again with it */
 #define KC_CONTENTION_CELLS (2 * KC_OVERLAP_CELLS + KC_LOAD_CLASSES + KC_STREAM_CLASSES)
 
 struct kc_contention {
@@ -81,16 +80,16 @@ struct kc_load kc_load_of(const struct kc_device *device, const struct kc_work *
 /* Adds another kernel's load, present during overlap_ns of a kernel's own_ns, to the load that this kernel met. */
 void kc_load_add_overlap(struct kc_load *met, const struct kc_load *other, int64_t overlap_ns, int64_t own_ns);
 
-/* load: expected; streams: others with work that has not ended; before: any number that names the launch before this
- * one on the device. */
-static inline uint32_t kc_contention_context(const struct kc_load *load, uint32_t streams, uint32_t before)
+/* What classes the launch by the load that it expects to meet, which is set, and the other streams with work that has
+ * not ended. */
+static inline void kc_expected_contention_classify(struct kc_expected_contention *meeting, uint32_t streams)
 {
-	float issue = load->of[KC_LOAD_ISSUE]; /* each class of it spans about twice the load of the one before */
-	uint32_t class = (issue > 0.02f) + (issue > 0.125f) + (issue > 0.25f) + (issue > 0.5f) + (issue > 1.0f);
-	uint32_t most = KC_STREAM_CLASSES - 1;
+	float issue =
+	    meeting->load.of[KC_LOAD_ISSUE]; /* each class of it spans about twice the load of the one before */
 
-	/* Fibonacci hashing, Knuth vol. 3, 6.4: its upper three bits */
-	return class | (streams < most ? streams : most) << 8 | (before * 2654435769u >> 29) << 16;
+	meeting->crowd =
+	    (uint16_t)((issue > 0.02f) + (issue > 0.125f) + (issue > 0.25f) + (issue > 0.5f) + (issue > 1.0f));
+	meeting->streams = (uint16_t)(streams < KC_STREAM_CLASSES ? streams : KC_STREAM_CLASSES - 1);
 }
 
 /* Packed into 64 bits for records: room to 1 / 4096 up to 4096, loads to 1 / 32 up to 7.97. */

@@ -16,11 +16,11 @@ static struct kc_load issue(float share)
 	return (struct kc_load){{[KC_LOAD_ISSUE] = share}};
 }
 
-static struct kc_expected_contention meeting(float load, float room, uint32_t streams, uint32_t before)
+static struct kc_expected_contention meeting(float load, float room, uint32_t streams)
 {
 	struct kc_expected_contention m = {.load = issue(load), .room = room};
 
-	m.context = kc_contention_context(&m.load, streams, before);
+	kc_expected_contention_classify(&m, streams);
 	return m;
 }
 
@@ -36,7 +36,7 @@ static void learn(struct kc_contention *c, const struct kc_expected_contention *
 /* Nothing learned: what room says. */
 static void nothing_learned(void **state)
 {
-	struct kc_expected_contention crowded = meeting(1, 1.5f, 3, 7);
+	struct kc_expected_contention crowded = meeting(1, 1.5f, 3);
 	struct kc_contention device, c;
 
 	(void)state;
@@ -49,7 +49,7 @@ static void nothing_learned(void **state)
 /* Measured alone again and again: slowdown 1, also where room said 2. */
 static void always_alone(void **state)
 {
-	struct kc_expected_contention m = meeting(0, 1, 0, 0);
+	struct kc_expected_contention m = meeting(0, 1, 0);
 	struct kc_contention device, c;
 
 	(void)state;
@@ -65,7 +65,7 @@ static void always_alone(void **state)
 /* What was measured without overlap says nothing about forecasts of overlapped launches. */
 static void runs_alone_say_nothing_of_overlap(void **state)
 {
-	struct kc_expected_contention alone = meeting(0, 1, 0, 5), crowded = meeting(1, 12, 1, 5);
+	struct kc_expected_contention alone = meeting(0, 1, 0), crowded = meeting(1, 12, 1);
 	struct kc_contention device, c;
 
 	(void)state;
@@ -79,7 +79,7 @@ static void runs_alone_say_nothing_of_overlap(void **state)
 /* 25 µs instead of 10 µs, however much room there was: 2.5. */
 static void always_the_same(void **state)
 {
-	struct kc_expected_contention m = meeting(0.3f, 1, 2, 5);
+	struct kc_expected_contention m = meeting(0.3f, 1, 2);
 	struct kc_contention device, c, other;
 
 	(void)state;
@@ -96,7 +96,7 @@ static void always_the_same(void **state)
  * is not expected to. */
 static void one_kernel_does_not_speak_for_all(void **state)
 {
-	struct kc_expected_contention narrow = meeting(0.9f, 11.25f, 1, 5), wide = meeting(0.9f, 4.0f / 3, 1, 5);
+	struct kc_expected_contention narrow = meeting(0.9f, 11.25f, 1), wide = meeting(0.9f, 4.0f / 3, 1);
 	struct kc_contention device, c, other;
 
 	(void)state;
@@ -111,13 +111,13 @@ static void one_kernel_does_not_speak_for_all(void **state)
 static void the_law_is_found(void **state)
 {
 	struct kc_contention c;
-	struct kc_expected_contention asked = meeting(0.65f, 1, 1, 0);
+	struct kc_expected_contention asked = meeting(0.65f, 1, 1);
 
 	(void)state;
 	kc_contention_init(&c, NULL);
 	for (int i = 0; i < 2000; i++) {
 		float met = 0.55f + (float)(i % 3) * 0.2f;
-		struct kc_expected_contention m = meeting(met, 1, 1, 0);
+		struct kc_expected_contention m = meeting(met, 1, 1);
 
 		learn(&c, &m, met, (int64_t)(SOLO_NS * (1 + 1.5f * met)), 1);
 	}
@@ -127,7 +127,7 @@ static void the_law_is_found(void **state)
 /* Where only the number of busy streams tells fast from slow, it is followed. */
 static void the_better_forecast_counts(void **state)
 {
-	struct kc_expected_contention quiet = meeting(0.1f, 1, 0, 0), busy = meeting(0.1f, 1, 6, 0);
+	struct kc_expected_contention quiet = meeting(0.1f, 1, 0), busy = meeting(0.1f, 1, 6);
 	struct kc_contention c;
 
 	(void)state;
@@ -143,7 +143,7 @@ static void the_better_forecast_counts(void **state)
 /* One launch in ten takes ten times as long: the forecast stays with the nine. */
 static void outliers_do_not_carry_it_away(void **state)
 {
-	struct kc_expected_contention m = meeting(0.1f, 1, 1, 1);
+	struct kc_expected_contention m = meeting(0.1f, 1, 1);
 	struct kc_contention c;
 
 	(void)state;
@@ -156,7 +156,7 @@ static void outliers_do_not_carry_it_away(void **state)
 /* 20 µs of what was thought to be 10 µs alone, and is 16: at once 1.25, not 2. */
 static void another_solo_time(void **state)
 {
-	struct kc_expected_contention m = meeting(0.1f, 1, 1, 1);
+	struct kc_expected_contention m = meeting(0.1f, 1, 1);
 	struct kc_contention device, c;
 	struct kc_load met = issue(0.1f);
 
@@ -170,13 +170,14 @@ static void another_solo_time(void **state)
 
 static void packing(void **state)
 {
-	struct kc_expected_contention m = meeting(0.75f, 1.5f, 5, 12345), again;
+	struct kc_expected_contention m = meeting(0.75f, 1.5f, 5), again;
 
 	(void)state;
 	m.load.of[KC_LOAD_L2] = 0.25f;
 	again = kc_expected_contention_unpack(kc_expected_contention_pack(&m));
 	assert_memory_equal(&m, &again, sizeof(m));
-	m = (struct kc_expected_contention){.load = {{-1, 1e9f, NAN}}, .room = NAN, .context = UINT32_MAX};
+	m = (struct kc_expected_contention){
+	    .load = {{-1, 1e9f, NAN}}, .room = NAN, .streams = UINT16_MAX, .crowd = UINT16_MAX};
 	again = kc_expected_contention_unpack(kc_expected_contention_pack(&m));
 	assert_float_equal(again.room, 1, 0);
 	assert_float_equal(again.load.of[KC_LOAD_MEMORY], 255.0 / 32, 0);
@@ -186,7 +187,7 @@ static void packing(void **state)
 static void total(void **state)
 {
 	static const int64_t times[] = {INT64_MIN, -1, 0, 1, SOLO_NS, INT64_MAX};
-	struct kc_expected_contention m = meeting(1e9f, 1, UINT32_MAX, UINT32_MAX);
+	struct kc_expected_contention m = meeting(1e9f, 1, UINT32_MAX);
 	struct kc_contention device, c;
 	struct kc_load met = issue(1e9f);
 
@@ -200,7 +201,7 @@ static void total(void **state)
 		slowdown = kc_contention_slowdown(&c, &m);
 		assert_true(slowdown >= 1 && slowdown < 1e6f);
 	}
-	m.context = UINT32_MAX;
+	m.streams = m.crowd = UINT16_MAX;
 	assert_true(kc_contention_slowdown(&c, &m) >= 1);
 }
 
@@ -231,14 +232,14 @@ static void loads(void **state)
  * says it better. Beside 0.65 it is 1.975, where the median of that class is 2.125. */
 static void how_soon_the_law_is_found(void **state)
 {
-	struct kc_expected_contention asked = meeting(0.65f, 1, 1, 0);
+	struct kc_expected_contention asked = meeting(0.65f, 1, 1);
 	struct kc_contention c;
 
 	(void)state;
 	kc_contention_init(&c, NULL);
 	for (int i = 0; i < 300; i++) {
 		float met = 0.55f + (float)(i % 3) * 0.2f;
-		struct kc_expected_contention m = meeting(met, 1, 1, 0);
+		struct kc_expected_contention m = meeting(met, 1, 1);
 
 		learn(&c, &m, met, (int64_t)(SOLO_NS * (1 + 1.5f * met)), 1);
 	}
@@ -249,7 +250,7 @@ static void how_soon_the_law_is_found(void **state)
  * mean of the logarithms would be 2.5. */
 static void slowdowns_are_medians(void **state)
 {
-	struct kc_expected_contention m = meeting(0.1f, 1, 1, 1);
+	struct kc_expected_contention m = meeting(0.1f, 1, 1);
 	struct kc_contention c;
 
 	(void)state;
@@ -263,8 +264,8 @@ static void slowdowns_are_medians(void **state)
  * share is a third. Seven streams stand for any number. */
 static void no_slower_than_a_fair_share(void **state)
 {
-	struct kc_expected_contention one = meeting(0.5f, 1, 1, 0), one_room = meeting(0.5f, 2, 1, 0);
-	struct kc_expected_contention most = meeting(0.5f, 1, 7, 0);
+	struct kc_expected_contention one = meeting(0.5f, 1, 1), one_room = meeting(0.5f, 2, 1);
+	struct kc_expected_contention most = meeting(0.5f, 1, 7);
 	struct kc_contention device, c;
 
 	(void)state;

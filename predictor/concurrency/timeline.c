@@ -409,7 +409,7 @@ static void place(struct kc_timeline *tl, uint32_t index, int64_t now_ns, int64_
 	remove_from_busy(tl, index);
 	find_heads(tl, now_ns, ready_ns);
 	kc__place(&tl->limits, &tl->in_flight, s->priority, ready_ns, demand->work, solo_ns, out, &last_wave);
-	out->meeting.context = kc_contention_context(&out->meeting.load, tl->busy_count, tl->before);
+	kc_expected_contention_classify(&out->meeting, tl->busy_count);
 	out->contended = demand->contention ? kc_contention_slowdown(demand->contention, &out->meeting) : 0;
 	apply_learned_duration(demand, solo_ns, out);
 	kc__last_wave_of(&last_wave, out->end_ns - out->start_ns);

@@ -49,9 +49,9 @@ static void begin(struct bench *b, uint32_t blocks, int learned)
 		kc_work_init(&b->works[i], &b->device, &resources, &shape, 0);
 		kc_contention_init(&b->contention[i], &b->parent);
 		for (uint32_t j = 0; learned && j < 100; j++) {
-			struct kc_expected_contention meeting = {
-			    .room = 1, .context = kc_contention_context(&(struct kc_load){{0}}, j, j)};
+			struct kc_expected_contention meeting = {.room = 1};
 
+			kc_expected_contention_classify(&meeting, j);
 			kc_contention_learn(&b->contention[i], &meeting, &meeting.load, 1000, 1000 + draw(b, 1000));
 		}
 	}

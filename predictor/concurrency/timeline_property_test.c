@@ -74,8 +74,7 @@ struct twins {
 /* What was learned has changed. */
 static void ask_anew(struct twins *twins, uint32_t i)
 {
-	const struct kc_expected_contention alone = {.room = 1,
-						     .context = kc_contention_context(&(struct kc_load){{0}}, 0, i)};
+	const struct kc_expected_contention alone = {.room = 1};
 	struct kc_demand *demand = &twins->demands[i];
 
 	demand->solo_ns = random_below(40000);
