@@ -6,6 +6,7 @@
 #include "shim/tables/functions.h"
 #include "shim/tables/streams.h"
 #include "shim/tables/tables_testing.h"
+#include "shim/worker/windows.h"
 
 /* ---- The rest of the library ---- */
 
@@ -46,6 +47,11 @@ void kc__passed_over(uint64_t kernels, uint64_t records)
 
 void kc__say_journal_full(void)
 {
+}
+
+void kc__windows_take_share(struct kc_launch *launch)
+{
+	(void)launch;
 }
 
 bool kc__selection_skips(struct kc__kernel *kernel)
