@@ -1,4 +1,5 @@
 # Children of a recorded process, also those that no handler of fork() runs in: they add nothing to its record.
+# Runs in real time.
 load ../common
 
 children=$build/awkward/children
