@@ -281,6 +281,20 @@ test: ## unit and end-to-end tests; SAN=thread: unit tests under a sanitizer
 	@scripts/setup
 	@$(AGAIN) unit-tests $(if $(E2E),run-programs gpu-check-files)
 	@KC_BUILD=$(abspath $(BUILD)) scripts/run-tests $$($(AGAIN) list-tests)
+# Those of code that depends on the machine, and not on what QEMU has not: lists of robust mutexes (liveness, journal_file),
+# pages that are asked for (journal_pages), ids of threads that end (streams). blocks takes minutes.
+QEMU_TESTS = $(filter-out %/liveness_test %/journal_file_test %/journal_pages_test %/streams_test %/blocks_test, \
+  $(filter $(addprefix $(BUILD)/,shim/% store/journal/% simcuda/% predictor/math/% predictor/code/container/% predictor/code/evaluate/%), \
+  $(UNIT_TESTS)))
+qemu-tests: all $(QEMU_TESTS) $(SIMCUDA_LIBS)
+list-qemu-tests:
+	@echo $(QEMU_TESTS)
+aarch64: ## the product for aarch64, and unit tests under QEMU; installs a cross compiler
+	@scripts/setup
+	@scripts/setup --aarch64
+	@$(AGAIN) CC=aarch64-linux-gnu-gcc qemu-tests
+	@KC_TEST_RUNNER="$$(command -v qemu-aarch64 || command -v qemu-aarch64-static) -L build/sysroot-aarch64" \
+	  scripts/run-tests $$($(AGAIN) CC=aarch64-linux-gnu-gcc list-qemu-tests)
 clients: ## numba, Triton, … of PyPI, with and without kerncast; CLIENTS=all: PyTorch too
 	@scripts/setup --all
 	@$(AGAIN) all $(SIMCUDA_LIBS)
@@ -373,7 +387,7 @@ dist: ## all of these and the source archive, with SHA256SUMS
 	@scripts/package/dist build/dist
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(filter Makefile %.mk,$(MAKEFILE_LIST))
 
 # --- lint: each part says all that it finds
 tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
@@ -405,5 +419,5 @@ clean: ## removes what was built; what scripts/setup fetched stays
 COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED))) $(BUILD)/libkerncast-audit.d
-.PHONY: all unit-tests demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
+.PHONY: all unit-tests qemu-tests list-qemu-tests aarch64 demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
   lint-c lint-shell lint-bats lint-hooks lint-mutants format-check format install uninstall wheel deb tarball dist help clean
