@@ -13,7 +13,7 @@ comma   := ,
 VARIANT := $(filter-out gcc cc,$(notdir $(firstword $(CC)))) $(subst $(comma),-,$(SAN))
 BUILD   ?= build$(if $(strip $(VARIANT)),/$(subst $() ,-,$(strip $(VARIANT))))
 # What $(CC) compiles for, and for a machine other than this one the prefix of its tools and the folder of its libraries.
-HOST    := $(shell uname -m)
+HOST    := $(shell uname -m 2>/dev/null)
 TARGET  := $(shell $(CC) -dumpmachine 2>/dev/null)
 MACHINE := $(or $(firstword $(subst -, ,$(TARGET))),$(HOST))
 ifneq ($(MACHINE),$(HOST))
