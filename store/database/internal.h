@@ -218,8 +218,8 @@ int kc__add_kernel_text(struct kc_store *s, int64_t kernel, const struct kc_kern
 int kc__order_entry(struct kc_store *s, const struct kc_slot *slot, const void *payload, size_t bytes);
 /* The same: a launch of a graph, apart from its kernels. */
 int kc__graph_launch_entry(struct kc_store *s, const struct kc_slot *slot);
-/* trace_entries.c: those that tell what launches were made in, from KC_KIND_OPERATOR on, at least as long as their structs; 0
- * or -errno */
+/* trace_entries.c: those that tell what launches were made in, from KC_KIND_OPERATOR on, at least as long as their
+ * structs; 0 or -errno */
 int kc__trace_entry(struct kc_store *s, uint32_t kind, const void *payload, size_t bytes);
 int kc__add_launched_in(struct kc_store *s, uint64_t index, uint32_t scope);
 /* entries.c: the string at *offset, which moves behind its NUL. It is empty where it does not end within bytes. */

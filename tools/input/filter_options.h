@@ -1,7 +1,7 @@
 /*
  * Which launches a command looks at, and in which order it lists kernels: --kernel, --exclude, --stream, --process,
- * --rank, --gpu, --device, --step, --range, --since, --until, --min; --sort, --top. The same in every command that reads
- * launches.
+ * --rank, --gpu, --device, --step, --range, --since, --until, --min; --sort, --top. The same in every command that
+ * reads launches.
  */
 #ifndef KC_FILTER_OPTIONS_H
 #define KC_FILTER_OPTIONS_H
