@@ -79,7 +79,7 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	}
 	if (!steps->has_steps) {
 		kc_error("%s: no steps are known; an imported trace has them where torch.profiler was told of each "
-			 "(schedule, step())",
+			 "(schedule, step()), and a run has NVTX ranges that are called ProfilerStep#N",
 			 view->database);
 		return KC_EXIT_FAILED;
 	}
