@@ -129,14 +129,19 @@ void kc__count_after_end(uint64_t kernels)
 
 /* The two phases together wait for KERNCAST_FLUSH_MS at most. What the application's own
  * exit handlers and destructors take between the phases does not count. */
-static void finish(enum kc__request request)
+static void begin_exit(void)
 {
-	enum kc_message_code late;
-
 	if (!life.exiting) {
 		life.exiting = true;
 		life.left_ns = kc__shim.options.flush_ms * 1000000ll;
 	}
+}
+
+static void finish(enum kc__request request)
+{
+	enum kc_message_code late;
+
+	begin_exit();
 	late = kc__worker_finish(request, &life.left_ns);
 	kc__say_waiting();
 	if (late)
@@ -154,7 +159,8 @@ static void at_exit(void)
 		stage = atomic_load(&kc__shim.stage);
 		if (stage != KC__PAUSED)
 			atomic_store(&kc__shim.stage, KC__EXITING);
-		kc__gpu_state_end();
+		begin_exit();
+		kc__gpu_state_end(&life.left_ns);
 		finish(KC__COLLECT);
 		atomic_store(&kc__shim.stage, stage);
 	}

@@ -236,9 +236,9 @@ void kc__gpu_state_begin(void)
 }
 
 /* With the lock held. */
-static void wait_for_answer(void)
+static void wait_for_answer(int64_t most_ns)
 {
-	int64_t until_ns = kc__now_ns() + ANSWER_WAIT_NS;
+	int64_t until_ns = kc__now_ns() + (most_ns < ANSWER_WAIT_NS ? most_ns : ANSWER_WAIT_NS);
 	struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
 
 	while (gpu_state.asking && kc__now_ns() < until_ns)
@@ -249,7 +249,7 @@ void kc__gpu_state_fork_begins(void)
 {
 	pthread_mutex_lock(&gpu_state.lock);
 	gpu_state.forks++;
-	wait_for_answer();
+	wait_for_answer(ANSWER_WAIT_NS);
 	pthread_mutex_unlock(&gpu_state.lock);
 }
 
@@ -261,16 +261,20 @@ void kc__gpu_state_fork_ends(void)
 	pthread_mutex_unlock(&gpu_state.lock);
 }
 
-void kc__gpu_state_end(void)
+void kc__gpu_state_end(int64_t *left_ns)
 {
+	int64_t began_ns = kc__now_ns(), took_ns;
+
 	if (!gpu_state.running)
 		return;
 	pthread_mutex_lock(&gpu_state.lock);
 	gpu_state.ends = true;
 	pthread_cond_broadcast(&gpu_state.changed);
-	wait_for_answer();
+	wait_for_answer(*left_ns / 2);
 	gpu_state.running = false;
 	pthread_mutex_unlock(&gpu_state.lock);
+	took_ns = kc__now_ns() - began_ns;
+	*left_ns -= took_ns < *left_ns ? took_ns : *left_ns;
 }
 
 void kc__gpu_state_forget(void)

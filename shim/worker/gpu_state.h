@@ -7,10 +7,13 @@
 #ifndef KC_SHIM_GPU_STATE_H
 #define KC_SHIM_GPU_STATE_H
 
+#include <stdint.h>
+
 /* Where a thread of the application starts the worker. */
 void kc__gpu_state_begin(void);
-/* The process is about to exit: nothing is asked from now on, and an answer is waited for only a moment. */
-void kc__gpu_state_end(void);
+/* The process is about to exit: nothing is asked from now on, and an answer is waited for only a moment, which is taken
+ * off *left_ns, what the exit may wait for yet, and is half of that at most. */
+void kc__gpu_state_end(int64_t *left_ns);
 /* Around a fork(): an answer is waited for only a moment and no other is asked for, as the child could not use the
  * library if one of its locks were held. */
 void kc__gpu_state_fork_begins(void);

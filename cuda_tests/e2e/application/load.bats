@@ -1,4 +1,5 @@
 # More launches than can be followed: each is accounted for, and which ones have no measured time depends on no kernel.
+# Runs in real time.
 load ../common
 
 # With a library that writes down how long kerncast makes the exit wait.
@@ -54,6 +55,14 @@ accounted_for() {
 			waits_within "$flush_ms"
 		done
 	done
+}
+
+@test "an answer of NVML that is under way when the program ends is waited for within the same time" {
+	export KERNCAST_QUIET=1 KERNCAST_GPU_STATE=10ms SIMCUDA_NVML_MS=900
+	watched 40 "$build/awkward/flood" 1 1 >/dev/null
+	waits_within 40
+	# Half of it at most: the rest is for the measurements.
+	within "$(awk 'NR == 1 { print $2 - $1 }' waits)" 1 20000000 "ns that the first may take"
 }
 
 @test "no thread of ours is of the real-time class of the thread that calls cuInit; of a lower class it is" {
