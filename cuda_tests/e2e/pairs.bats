@@ -1,6 +1,5 @@
 # The paper's 50 synthetic pairs on the simulated K40 (cuda_tests/experiments):
 # predicted beside measured, where the simulated device does the measuring.
-# Runs in real time.
 load common
 
 rounds=10

@@ -1,5 +1,4 @@
 # More launches than can be followed: each is accounted for, and which ones have no measured time depends on no kernel.
-# Runs in real time.
 load ../common
 
 # With a library that writes down how long kerncast makes the exit wait.

@@ -1,6 +1,5 @@
 # --kernel, --exclude, --stream, --process, --since, --until and --min: the same launches in every command that reads
 # them, and those that sqlite3 finds by hand.
-# Runs in real time.
 load ../common
 
 # Two runs of the demo, in which every launch is measured.

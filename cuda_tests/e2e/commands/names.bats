@@ -1,5 +1,4 @@
 # Names of kernels: an application records what its driver calls them; commands show what their authors called them.
-# Runs in real time.
 load ../common
 
 names() { # of the kernels that have mangled ones, in one line

@@ -1,5 +1,4 @@
 # kerncast replay: predictions of recorded launches know nothing of what came later.
-# Runs in real time.
 load ../common
 
 # 4 streams, 12 kernels in 3 sizes, the host up to 2 ms ahead of the device, which
