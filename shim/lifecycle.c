@@ -77,8 +77,7 @@ uint32_t kc__thread_id(struct kc__thread *t)
 	return t->id;
 }
 
-/* False in a child, even where the kernel has no MADV_WIPEONFORK. */
-static bool records_us(void)
+bool kc__records_us(void)
 {
 	return kc__begun() && (pid_t)kc__shim.header->pid == getpid();
 }
@@ -153,7 +152,7 @@ static void at_exit(void)
 {
 	int saved_errno = errno, stage;
 
-	if (records_us()) {
+	if (kc__records_us()) {
 		atomic_store(&kc__shim.exit_ns, kc__now_ns()); /* from here on recording is not paused or resumed */
 		atomic_store(&life.allowed, EXIT_LAUNCHES);
 		stage = atomic_load(&kc__shim.stage);
@@ -172,7 +171,7 @@ __attribute__((destructor)) static void at_unload(void)
 {
 	if (atomic_load(&kc__shim.ours) && atomic_load(&kc__shim.stage) == KC__OFF)
 		kc__say_bypassed();
-	if (!records_us())
+	if (!kc__records_us())
 		return;
 	atomic_store(&kc__shim.stage, KC__DISABLED);
 	atomic_store(&kc__shim.header->ended_ns, kc__now_ns());
@@ -259,6 +258,7 @@ __attribute__((constructor)) static void at_load(void)
 {
 	if (!kc__real_dlsym)
 		kc__dlsym_find_real();
+	kc__process_end_find();
 	kc_options_read(&kc__shim.options, life.complaint, sizeof(life.complaint));
 	if (kc__shim.options.disable) {
 		atomic_store(&kc__shim.stage, KC__DISABLED);
@@ -468,6 +468,7 @@ static int start(const char **what)
 	if (atomic_load(&kc__shim.header->counters[KC_COUNT_ROUTED_BY_NAME]))
 		kc__say(KC_MESSAGE_ROUTED_BY_NAME, NULL);
 	register_exit();
+	kc__process_end_begin();
 	kc__reader_await_program();
 	return 0;
 

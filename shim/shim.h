@@ -379,6 +379,7 @@ static inline int64_t kc__processor_ns(void) /* that this thread has taken */
 }
 /* Begins to record, once: after cuInit has succeeded, or at a launch. wait: for a start that is under way. */
 void kc__start(bool wait);
+bool kc__records_us(void); /* false in a child, even where the kernel has no MADV_WIPEONFORK */
 uint32_t kc__thread_id(struct kc__thread *t);
 static inline int kc__recording(void)
 {

@@ -88,15 +88,16 @@ check_torchrun() { # DB
 
 # --- workers of a server: Python's multiprocessing
 
-check_workers() { # DB WHAT
+check_workers() { # DB WHAT ENDED
 	equal "$(sql "SELECT count(DISTINCT p.run) || ' ' || count(DISTINCT p.id) || ' ' || count(DISTINCT l.device) || ' ' || count(*)
 		FROM process p JOIN launch l ON l.process = p.id" "$1")" "1 2 2 100" "runs, processes, devices, launches: $2"
+	equal "$(sql "SELECT group_concat(DISTINCT ended) FROM process" "$1")" "$3" "how they ended: $2"
 	equal "$(report '$.ledger.launches' "$1")" 100 "launches in the ledger: $2"
 	ledger_adds_up "$1"
 }
 
 @test "workers that are spawned, forked or served, and end by themselves, by SIGTERM or by SIGKILL: one run, every launch" {
-	local how end
+	local how end ended
 	cat >server.py <<-'END'
 		import ctypes, multiprocessing, sys
 		PTX = b".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry step()\n{\nret;\n}\n\0"
@@ -131,11 +132,14 @@ check_workers() { # DB WHAT
 	export SIMCUDA_DEVICE=A100,A100
 	for how in spawn fork forkserver; do
 		for end in stop terminate kill; do
-			"$kerncast" run -q -o "$how-$end.db" python3 server.py $how $end
-			check_workers "$how-$end.db" "$how, $end"
+			ended=killed
+			[[ $end != stop ]] || ended="exit"
+			"$kerncast" run -o "$how-$end.db" python3 server.py $how $end 2>run.err
+			check_workers "$how-$end.db" "$how, $end" $ended
+			equal "$(grep -c 'kerncast: killed: pid ' run.err)" "$([[ $ended == exit ]]; echo $?)" "lines that name killed ones: $how, $end"
 		done
 	done
 	LD_PRELOAD=$library KERNCAST_DB=$PWD/variables.db python3 server.py spawn kill
 	"$kerncast" report variables.db >variables.out # takes in what the killed ones have left
-	check_workers variables.db "with variables"
+	check_workers variables.db "with variables" killed
 }

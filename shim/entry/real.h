@@ -35,4 +35,8 @@ bool kc__apart(void);          /* we are in one: the driver there has loaded us 
 /* libc.c */
 void kc__libc_find(void); /* kc__real_dlsym is known */
 
+/* process_end.c */
+void kc__process_end_find(void);  /* likewise */
+void kc__process_end_begin(void); /* recording begins */
+
 #endif

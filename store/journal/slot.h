@@ -94,8 +94,8 @@ enum kc_unmeasured {
 	KC_RECORD_DROPPED, /* CUPTI reported dropped records, or they waited too long to be read */
 	KC_RECORD_INVALID, /* start = 0, end < start, start before the launch, or end after the record came */
 	KC_NO_CORRELATION, /* no callback fired during the call */
-	KC_NOT_DELIVERED,  /* no record came before the process ended */
-	KC_PROCESS_KILLED, /* the process ended before the record came */
+	KC_NOT_DELIVERED,  /* no record came before the process ended by itself */
+	KC_PROCESS_KILLED, /* the process was killed before the record came */
 	KC_AFTER_EXIT,     /* launched after the program had begun to exit and measuring had ended */
 	KC_KNOWN_WELL,     /* --measure=adaptive: launches like it are known well, and others are measured */
 	KC_IN_GRAPH,       /* --graphs=whole: the launch of its graph is measured as one */

@@ -125,3 +125,31 @@ hold_database() {
 	equal "$(<shimmed.out)" "went on" "output"
 	equal "$(<shimmed.status)" 0 "exit status"
 }
+
+# --- without exit handlers
+
+ends() { # HOW STATUS ENDED LAUNCHES
+	rm -f kerncast.db* "$SIMCUDA_LOG"
+	unchanged_under_run timeout 60 "$build/awkward/ends" "$1"
+	equal "$(<shimmed.status)" "$2" "exit status after $1"
+	equal "$(sql "SELECT ended, ended_ns IS NOT NULL FROM process")" "$3" "how the process ended by $1, and whether it is known when"
+	equal "$(sql 'SELECT count(*) FROM launch')" "$4" "rows in launch after $1"
+	equal "$(sql "SELECT count(*) FROM launch WHERE unmeasured NOT IN ('', '$5')")" 0 "launches after $1 that are unmeasured for another reason"
+	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left after $1"
+	ledger_adds_up
+}
+
+@test "_exit(), _Exit(), quick_exit() and exec: the process has ended by itself" {
+	local how
+	for how in _exit _Exit signal execv execve execvp execvpe execl execlp execle fexecve; do
+		ends $how 5 "exit|1" 100 not_delivered
+	done
+	ends quick_exit 5 "exit|1" 200 not_delivered
+}
+
+@test "SIGKILL, also after exec has failed, and after children that have its memory: the process was killed" {
+	local how
+	for how in killed vain vfork; do
+		ends $how 137 "killed|0" 100 process_killed
+	done
+}

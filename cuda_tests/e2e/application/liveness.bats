@@ -32,10 +32,10 @@ end() {
 	exec 8>&- 9<&-
 }
 
-all_here() {
+all_here() { # [ENDED]
 	equal "$(sql 'SELECT count(*) FROM launch')" $((first + later)) "rows in launch"
 	equal "$(counted launches)" $((first + later)) "launches"
-	equal "$(sql 'SELECT ended FROM process')" killed "how the process ended"
+	equal "$(sql 'SELECT ended FROM process')" "${1-killed}" "how the process ended"
 	equal "$(ls ./*.kcj 2>/dev/null)" "" "journals left"
 	ledger_adds_up
 }
@@ -88,7 +88,7 @@ lives_and_dies() { # HOW
 	until [[ $(</proc/$recorder/comm) == sleep ]]; do sleep 0.02; done
 	recover after 0 ": imported, pid $recorder"
 	kill -0 "$recorder"
-	all_here
+	all_here exit
 }
 
 # --- where the process is
