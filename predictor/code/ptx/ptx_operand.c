@@ -120,6 +120,21 @@ static int displacement(struct kc__parser *parser, struct kc_ptx_operand *operan
 	return rc;
 }
 
+/* A[5], the address of an element, as mov takes it. Of an array of vectors, ptxas (CUDA 13.0) counts components. */
+static int element(struct kc__parser *parser, struct kc_ptx_operand *operand)
+{
+	struct kc__lexer *lexer = &parser->lexer;
+	const struct kc_ptx_variable *array = kc_ptx_symbol(parser->module, parser->function, operand->number);
+	uint64_t index;
+	int rc = kc__lexer_advance(lexer);
+
+	rc = rc ? rc : kc__ptx_integer(lexer, UINT32_MAX, &index);
+	if (rc)
+		return rc;
+	operand->value = (int64_t)(index * kc_ptx_type_bytes(array->type));
+	return kc__lexer_expect_sign(lexer, ']');
+}
+
 static int address(struct kc__parser *parser, struct kc_ptx_operand *operand)
 {
 	struct kc__lexer *lexer = &parser->lexer;
@@ -192,7 +207,9 @@ int kc__ptx_operand(struct kc__parser *parser, struct kc_ptx_operand *operand)
 	if (is(lexer->text, lexer->text_length, "_"))
 		return kc__lexer_advance(lexer);
 	rc = named(parser, operand);
-	if (!rc && operand->kind == KC_PTX_SYMBOL)
-		rc = displacement(parser, operand);
-	return rc;
+	if (rc || operand->kind != KC_PTX_SYMBOL)
+		return rc;
+	if (operand->base == KC_PTX_BASE_SYMBOL && kc__lexer_is_sign(lexer, '['))
+		return element(parser, operand);
+	return displacement(parser, operand);
 }

@@ -229,6 +229,25 @@ static void calls_and_scopes(void **state)
 	kc_ptx_free(&module);
 }
 
+/* PTX ISA, "mov": mov.u32 ptr, A[5] moves the address of A[5]. That of a .v4 is what ptxas 13.0 makes of it. */
+static void an_address_may_be_an_elements(void **state)
+{
+	struct kc_ptx_module module;
+	const struct kc_ptx_instruction *i;
+
+	(void)state;
+	parse(&module, HEADER ".global .u16 table[8];\n"
+			      ".entry k() { .reg .b64 %rd<3>; .shared .align 16 .v4 .f32 tile[64];\n"
+			      "mov.u64 %rd0, table[5]; mov.u64 %rd1, tile[3]; mov.u64 %rd2, tile[0]; ret; }");
+	i = module.functions[0].instructions;
+	assert_int_equal(i[0].operands[1].kind, KC_PTX_SYMBOL);
+	assert_int_equal(i[0].operands[1].value, 5 * 2);
+	assert_string_equal(kc_ptx_symbol(&module, &module.functions[0], i[1].operands[1].number)->name, "tile");
+	assert_int_equal(i[1].operands[1].value, 3 * 4);
+	assert_int_equal(i[2].operands[1].value, 0);
+	kc_ptx_free(&module);
+}
+
 struct bad {
 	const char *text, *at, *reason;
 };
@@ -348,6 +367,7 @@ int main(void)
 	    cmocka_unit_test(labels_are_those_of_their_block),
 	    cmocka_unit_test(numbers_are_read),
 	    cmocka_unit_test(calls_and_scopes),
+	    cmocka_unit_test(an_address_may_be_an_elements),
 	    cmocka_unit_test(what_is_not_ptx_is_refused_with_its_place),
 	    cmocka_unit_test(memory_is_bounded),
 	    cmocka_unit_test(names_are_found_without_parsing),
