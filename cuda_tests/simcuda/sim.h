@@ -26,6 +26,10 @@
 CUresult CUDAAPI cuProfilerInitialize(const char *configuration, const char *output, int mode);
 CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
+/* of cudaGL.h, which includes OpenGL's headers; GLuint and GLenum are unsigned int there */
+CUresult CUDAAPI cuGraphicsGLRegisterBuffer(CUgraphicsResource *out, unsigned int buffer, unsigned int flags);
+CUresult CUDAAPI cuGraphicsGLRegisterImage(CUgraphicsResource *out, unsigned int image, unsigned int target,
+					   unsigned int flags);
 #include "simcuda.h"
 #pragma GCC visibility pop
 #include <cupti_driver_cbid.h>
@@ -97,6 +101,9 @@ enum sim_magic {
 	SIM_NODE = 0x6e6f6465,
 	SIM_USER_OBJECT = 0x75736572,
 	SIM_MEMORY = 0x6d656d6f,
+	SIM_ARRAY = 0x61727279,
+	SIM_TEXTURE = 0x74657874,
+	SIM_SURFACE = 0x73757266,
 };
 
 struct CUctx_st {
@@ -225,8 +232,17 @@ struct sim_launch {
 	uint64_t wait_ns;      /* played: from the call to the earliest start */
 };
 
+struct CUarray_st { /* its rows lie one after the other, as in memory of the host */
+	uint32_t magic;
+	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	uint8_t *base;
+	size_t element_bytes, row_bytes;
+	size_t rows, layers; /* at least 1 */
+};
+
 struct sim_place { /* one side of a copy */
 	uint8_t *base;
+	CUarray array;       /* null: base is an address of the application's */
 	size_t pitch, slice; /* bytes from row to row, layer to layer */
 	uint32_t kind;       /* CUpti_ActivityMemoryKind */
 	uint32_t device;
@@ -393,6 +409,8 @@ CUresult sim_stream_do_and_wait(CUstream stream, const struct sim_work *work);
 CUresult sim_stream_wait(CUstream stream);
 CUresult sim_launch_host(CUstream stream, CUhostFn function, void *data);
 CUresult sim_copy_line_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream);
+int sim_is_device_copy(uint32_t copy_kind); /* between memories of devices */
+CUresult sim_copy_box(const CUDA_MEMCPY3D *box, CUstream stream);
 CUresult sim_copy_box_async(const CUDA_MEMCPY3D *box, CUstream stream);
 
 /* heap.c */
@@ -428,6 +446,11 @@ void sim_fill_now(const struct sim_fill *fill);
 uint32_t sim_copy_kind(uint32_t from, uint32_t to);
 CUresult sim_copy_work(struct sim_work *work, const CUDA_MEMCPY3D *box);
 CUresult sim_fill_work(struct sim_work *work, const CUDA_MEMSET_NODE_PARAMS *params);
+
+/* cu_array.c: the place in an array where a copy begins, x in bytes, y in rows, z in layers; CUDA_ERROR_INVALID_VALUE
+ * where the box does not lie in it. */
+CUresult sim_array_place(struct sim_place *place, CUarray array, size_t x, size_t y, size_t z,
+			 const CUDA_MEMCPY3D *box);
 
 /* cu_function.c */
 /* The kernel behind a handle; null: it is not of that kind. */

@@ -151,6 +151,7 @@ static CUresult context_destroy(CUcontext context)
 		thread.depth--;
 	return CUDA_SUCCESS;
 }
+SIM_API_WITH(cuCtxDestroy, (CUcontext context), TOLD(context), context_destroy(context))
 SIM_API_WITH(cuCtxDestroy_v2, (CUcontext context), TOLD(context), context_destroy(context))
 
 /* The old way to share a context: it ends with as many calls of cuCtxDetach as of cuCtxCreate and cuCtxAttach. */

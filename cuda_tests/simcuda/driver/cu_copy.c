@@ -35,7 +35,7 @@ static CUresult copy_sync(const CUDA_MEMCPY3D *box, CUstream stream)
 
 	if (result || !work.copy.width_bytes || !work.copy.height || !work.copy.depth)
 		return result;
-	if (sim_copy_kind(work.copy.from.kind, work.copy.to.kind) == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+	if (sim_is_device_copy(sim_copy_kind(work.copy.from.kind, work.copy.to.kind)))
 		return sim_stream_do(stream, &work); /* between device memories: the call does not wait */
 	return sim_stream_do_and_wait(stream, &work);
 }
@@ -115,6 +115,11 @@ CUresult sim_copy_line_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUs
 	return line_async(ANY, pointer(to), ANY, pointer(from), bytes, stream);
 }
 
+CUresult sim_copy_box(const CUDA_MEMCPY3D *box, CUstream stream)
+{
+	return copy_sync(box, stream);
+}
+
 CUresult sim_copy_box_async(const CUDA_MEMCPY3D *box, CUstream stream)
 {
 	return copy_async(box, stream);
@@ -143,12 +148,14 @@ static CUDA_MEMCPY3D box_of_2d(const CUDA_MEMCPY2D *flat)
 	box.srcMemoryType = flat->srcMemoryType;
 	box.srcHost = flat->srcHost;
 	box.srcDevice = flat->srcDevice;
+	box.srcArray = flat->srcArray;
 	box.srcPitch = flat->srcPitch;
 	box.dstXInBytes = flat->dstXInBytes;
 	box.dstY = flat->dstY;
 	box.dstMemoryType = flat->dstMemoryType;
 	box.dstHost = flat->dstHost;
 	box.dstDevice = flat->dstDevice;
+	box.dstArray = flat->dstArray;
 	box.dstPitch = flat->dstPitch;
 	return box;
 }

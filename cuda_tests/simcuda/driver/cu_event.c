@@ -44,6 +44,7 @@ static CUresult destroy(CUevent event)
 	free(event);
 	return CUDA_SUCCESS;
 }
+SIM_API(cuEventDestroy, (CUevent event), destroy(event))
 SIM_API(cuEventDestroy_v2, (CUevent event), destroy(event))
 
 static CUresult record(CUevent event, CUstream stream, unsigned flags)

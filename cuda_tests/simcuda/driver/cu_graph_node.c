@@ -97,6 +97,8 @@ CUresult sim_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *pa
 
 static CUmemorytype type_of(const struct sim_place *place)
 {
+	if (place->array)
+		return CU_MEMORYTYPE_ARRAY;
 	return place->kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE || place->kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED
 		   ? CU_MEMORYTYPE_DEVICE
 		   : CU_MEMORYTYPE_HOST;
@@ -116,6 +118,22 @@ static CUDA_MEMCPY3D box_of(const struct sim_copy *copy)
 	box.dstDevice = (CUdeviceptr)(uintptr_t)copy->to.base;
 	box.dstPitch = copy->to.pitch;
 	box.dstHeight = copy->to.pitch ? copy->to.slice / copy->to.pitch : 0;
+	if (copy->from.array) {
+		size_t offset = copy->from.base - copy->from.array->base;
+
+		box.srcArray = copy->from.array;
+		box.srcXInBytes = offset % copy->from.pitch;
+		box.srcY = offset % copy->from.slice / copy->from.pitch;
+		box.srcZ = offset / copy->from.slice;
+	}
+	if (copy->to.array) {
+		size_t offset = copy->to.base - copy->to.array->base;
+
+		box.dstArray = copy->to.array;
+		box.dstXInBytes = offset % copy->to.pitch;
+		box.dstY = offset % copy->to.slice / copy->to.pitch;
+		box.dstZ = offset / copy->to.slice;
+	}
 	return box;
 }
 

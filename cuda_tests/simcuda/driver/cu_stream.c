@@ -240,6 +240,7 @@ static CUresult destroy(CUstream stream)
 	stream_destroy(stream);
 	return CUDA_SUCCESS;
 }
+SIM_API_WITH(cuStreamDestroy, (CUstream stream), TOLD(stream), destroy(stream))
 SIM_API_WITH(cuStreamDestroy_v2, (CUstream stream), TOLD(stream), destroy(stream))
 
 /* --- questions */

@@ -12,9 +12,24 @@ static int is_host(uint32_t kind)
 
 uint32_t sim_copy_kind(uint32_t from, uint32_t to)
 {
-	if (is_host(from))
-		return is_host(to) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOH : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-	return is_host(to) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH : CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+	enum { HOST, DEVICE, ARRAY };
+	static const uint32_t kinds[][3] = {
+	    [HOST] = {CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+		      CUPTI_ACTIVITY_MEMCPY_KIND_HTOA},
+	    [DEVICE] = {CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD,
+			CUPTI_ACTIVITY_MEMCPY_KIND_DTOA},
+	    [ARRAY] = {CUPTI_ACTIVITY_MEMCPY_KIND_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOD,
+		       CUPTI_ACTIVITY_MEMCPY_KIND_ATOA},
+	};
+#define SIDE(kind) (is_host(kind) ? HOST : (kind) == CUPTI_ACTIVITY_MEMORY_KIND_ARRAY ? ARRAY : DEVICE)
+	return kinds[SIDE(from)][SIDE(to)];
+#undef SIDE
+}
+
+int sim_is_device_copy(uint32_t copy_kind)
+{
+	return copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD || copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOA ||
+	       copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_ATOD || copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_ATOA;
 }
 
 void sim_copy_now(const struct sim_copy *copy)
@@ -96,11 +111,16 @@ CUresult sim_copy_work(struct sim_work *work, const CUDA_MEMCPY3D *box)
 	copy->height = box->Height;
 	copy->depth = box->Depth;
 	copy->from.device = copy->to.device = context ? context->device->ordinal : 0;
-	result =
-	    place_of(&copy->from, box->srcMemoryType, box->srcMemoryType == CU_MEMORYTYPE_HOST ? box->srcHost : NULL,
-		     box->srcDevice, (size_t[3]){box->srcXInBytes, box->srcY, box->srcZ}, box->srcPitch, box->srcHeight,
-		     box->WidthInBytes);
-	if (!result)
+	if (box->srcMemoryType == CU_MEMORYTYPE_ARRAY)
+		result = sim_array_place(&copy->from, box->srcArray, box->srcXInBytes, box->srcY, box->srcZ, box);
+	else
+		result = place_of(&copy->from, box->srcMemoryType,
+				  box->srcMemoryType == CU_MEMORYTYPE_HOST ? box->srcHost : NULL, box->srcDevice,
+				  (size_t[3]){box->srcXInBytes, box->srcY, box->srcZ}, box->srcPitch, box->srcHeight,
+				  box->WidthInBytes);
+	if (!result && box->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+		result = sim_array_place(&copy->to, box->dstArray, box->dstXInBytes, box->dstY, box->dstZ, box);
+	else if (!result)
 		result = place_of(&copy->to, box->dstMemoryType,
 				  box->dstMemoryType == CU_MEMORYTYPE_HOST ? box->dstHost : NULL, box->dstDevice,
 				  (size_t[3]){box->dstXInBytes, box->dstY, box->dstZ}, box->dstPitch, box->dstHeight,

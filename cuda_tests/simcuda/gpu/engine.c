@@ -269,9 +269,9 @@ static void start_transfer(struct sim_op *op)
 	const struct sim_preset *preset = op->device->preset;
 	uint32_t kind = op->activity.copy_kind;
 	double rate = preset->link_bytes_per_ns, *engine_free;
-	int engine_index = kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD   ? 0
-			   : kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? 1
-								     : 2;
+	int engine_index = kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD || kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOA   ? 0
+			   : kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH || kind == CUPTI_ACTIVITY_MEMCPY_KIND_ATOH ? 1
+														: 2;
 
 	if (preset->async_engines < 2 && engine_index == 1)
 		engine_index = 0;

@@ -134,7 +134,8 @@ static void put_memory(const struct sim_range *range)
 
 static int counts(uint32_t kind)
 {
-	return kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE || kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+	return kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE || kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED ||
+	       kind == CUPTI_ACTIVITY_MEMORY_KIND_ARRAY;
 }
 
 int sim_heap_reserve(struct sim_device *device, size_t bytes)
