@@ -120,6 +120,7 @@
 	X(cuKernelGetFunction, cuKernelGetFunction, 12000, 0) \
 	X(cuStreamCreate, cuStreamCreate, 2000, 0) \
 	X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050, 0) \
+	X(cuStreamDestroy, cuStreamDestroy, 2000, 0) \
 	X(cuStreamDestroy_v2, cuStreamDestroy, 4000, 0) \
 	X(cuStreamSynchronize, cuStreamSynchronize, 2000, 0) \
 	X(cuStreamSynchronize_ptsz, cuStreamSynchronize, 7000, 1) \
@@ -165,9 +166,11 @@
 	X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, 0) \
 	X(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags, 11010, 1) \
 	X(cuEventSynchronize, cuEventSynchronize, 2000, 0) \
+	X(cuEventDestroy, cuEventDestroy, 2000, 0) \
 	X(cuEventDestroy_v2, cuEventDestroy, 4000, 0) \
 	X(cuCtxSynchronize, cuCtxSynchronize, 2000, 0) \
 	X(cuCtxSynchronize_v2, cuCtxSynchronize, 13000, 0) \
+	X(cuCtxDestroy, cuCtxDestroy, 2000, 0) \
 	X(cuCtxDestroy_v2, cuCtxDestroy, 4000, 0) \
 	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, 0) \
 	X(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease, 11000, 0) \

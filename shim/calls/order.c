@@ -86,13 +86,17 @@ KC_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned
 	return result;
 }
 
-KC_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream)
-{
-	/* Before the call: afterwards another thread may be given the handle. */
-	if (knowing())
-		kc__stream_destroyed(stream);
-	return KC_REAL(cuStreamDestroy_v2)(stream);
-}
+/* Noted before the call: afterwards another thread may be given the handle. Programs that look the driver up by dlsym,
+ * as Taichi does, call the ABI of CUDA 3.2. */
+#define STREAM_DESTROY(symbol)                                                                                         \
+	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream)                                                             \
+	{                                                                                                              \
+		if (knowing())                                                                                         \
+			kc__stream_destroyed(stream);                                                                  \
+		return KC_REAL(symbol)(stream);                                                                        \
+	}
+STREAM_DESTROY(cuStreamDestroy)
+STREAM_DESTROY(cuStreamDestroy_v2)
 
 static void stream_is_idle(CUstream handle, bool per_thread, int64_t began_ns)
 {
@@ -252,13 +256,16 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	return result;
 }
 
-KC_EXPORT CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
-{
-	/* Before the call: afterwards another thread may be given the handle. */
-	if (knowing())
-		kc__event_destroyed(event);
-	return KC_REAL(cuEventDestroy_v2)(event);
-}
+/* As with streams, noted before the call. */
+#define EVENT_DESTROY(symbol)                                                                                          \
+	KC_EXPORT CUresult CUDAAPI symbol(CUevent event)                                                               \
+	{                                                                                                              \
+		if (knowing())                                                                                         \
+			kc__event_destroyed(event);                                                                    \
+		return KC_REAL(symbol)(event);                                                                         \
+	}
+EVENT_DESTROY(cuEventDestroy)
+EVENT_DESTROY(cuEventDestroy_v2)
 
 /* Whole devices */
 
@@ -405,6 +412,7 @@ KC_EXPORT CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream stream, CUgraph *gra
 		kc__context_ends();                                                                                    \
 		return KC_REAL(symbol)(which);                                                                         \
 	}
+CONTEXT_END(cuCtxDestroy, CUcontext)
 CONTEXT_END(cuCtxDestroy_v2, CUcontext)
 CONTEXT_END(cuDevicePrimaryCtxRelease, CUdevice)
 CONTEXT_END(cuDevicePrimaryCtxRelease_v2, CUdevice)

@@ -161,6 +161,7 @@ static CUdeviceptr memory;
 	}
 CALL(cuStreamCreate, &made, 0)
 CALL(cuStreamCreateWithPriority, &made, 0, 0)
+CALL(cuStreamDestroy, STREAM)
 CALL(cuStreamDestroy_v2, STREAM)
 CALL(cuStreamSynchronize, STREAM)
 CALL(cuStreamSynchronize_ptsz, STREAM)
@@ -177,6 +178,7 @@ CALL(cuEventRecordWithFlags_ptsz, EVENT, STREAM, 0)
 CALL(cuStreamWaitEvent, STREAM, EVENT, 0)
 CALL(cuStreamWaitEvent_ptsz, STREAM, EVENT, 0)
 CALL(cuEventSynchronize, EVENT)
+CALL(cuEventDestroy, EVENT)
 CALL(cuEventDestroy_v2, EVENT)
 CALL(cuCtxSynchronize)
 CALL(cuCtxSynchronize_v2, CONTEXT)
@@ -198,6 +200,7 @@ CALL(cuStreamBeginRecaptureToGraph, STREAM, MODE, NULL, NULL, NULL)
 CALL(cuStreamBeginRecaptureToGraph_ptsz, STREAM, MODE, NULL, NULL, NULL)
 CALL(cuStreamEndCapture, STREAM, &graph)
 CALL(cuStreamEndCapture_ptsz, STREAM, &graph)
+CALL(cuCtxDestroy, CONTEXT)
 CALL(cuCtxDestroy_v2, CONTEXT)
 CALL(cuDevicePrimaryCtxRelease, 0)
 CALL(cuDevicePrimaryCtxRelease_v2, 0)
@@ -238,6 +241,7 @@ static const struct call {
 #define BOTH(symbol, effect) OF(symbol, effect), PER_THREAD(symbol, effect)
     OF(cuStreamCreate, CREATES),
     OF(cuStreamCreateWithPriority, CREATES),
+    OF(cuStreamDestroy, ENDS_STREAM),
     OF(cuStreamDestroy_v2, ENDS_STREAM),
     BOTH(cuStreamSynchronize, STREAM_IDLE),
     BOTH(cuLaunchHostFunc, HOST),
@@ -247,6 +251,7 @@ static const struct call {
     BOTH(cuEventRecordWithFlags, RECORDS),
     BOTH(cuStreamWaitEvent, WAITS),
     OF(cuEventSynchronize, EVENT_HAPPENED),
+    OF(cuEventDestroy, ENDS_EVENT),
     OF(cuEventDestroy_v2, ENDS_EVENT),
     OF(cuCtxSynchronize, DEVICE_IDLE),
     OF(cuCtxSynchronize_v2, DEVICE_IDLE),
@@ -260,6 +265,7 @@ static const struct call {
     BOTH(cuStreamBeginCaptureToGraph, CAPTURES),
     BOTH(cuStreamBeginRecaptureToGraph, CAPTURES),
     BOTH(cuStreamEndCapture, ENDS_CAPTURE),
+    OF(cuCtxDestroy, ENDS_CONTEXT),
     OF(cuCtxDestroy_v2, ENDS_CONTEXT),
     OF(cuDevicePrimaryCtxRelease, ENDS_CONTEXT),
     OF(cuDevicePrimaryCtxRelease_v2, ENDS_CONTEXT),

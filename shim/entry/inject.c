@@ -137,7 +137,9 @@ const uint32_t kc__injected_ids[] = {
     INSTANTIATE(ID)
 #undef ID
 	CBID(cuInit),
+    CBID(cuStreamDestroy),
     CBID(cuStreamDestroy_v2),
+    CBID(cuCtxDestroy),
     CBID(cuCtxDestroy_v2),
     CBID(cuDevicePrimaryCtxRelease_v2),
     CBID(cuDevicePrimaryCtxReset_v2),
@@ -246,6 +248,9 @@ static void end(CUpti_CallbackId id, const void *params, CUresult result)
 static void entering(CUpti_CallbackId id, const void *params)
 {
 	switch (id) {
+	case CBID(cuStreamDestroy):
+		kc__stream_destroyed(PARAMS(cuStreamDestroy)->hStream);
+		break;
 	case CBID(cuStreamDestroy_v2):
 		kc__stream_destroyed(PARAMS(cuStreamDestroy_v2)->hStream);
 		break;
@@ -258,6 +263,7 @@ static void entering(CUpti_CallbackId id, const void *params)
 	case CBID(cuLibraryUnload):
 		kc__handle_gone(PARAMS(cuLibraryUnload)->library);
 		break;
+	case CBID(cuCtxDestroy):
 	case CBID(cuCtxDestroy_v2):
 	case CBID(cuDevicePrimaryCtxRelease_v2):
 	case CBID(cuDevicePrimaryCtxReset_v2):
