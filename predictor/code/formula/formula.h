@@ -330,6 +330,13 @@ int kc__add_counted(struct kc__formula_reader *r, struct kc_block_plan *plan);
 
 int kc__slice(struct kc__formula_reader *r);
 int kc__build_ssa(struct kc__formula_reader *r);
+
+/* known_bits.c. kc__make_sums: what is written as a bitwise or of values without a common bit becomes their sum. After
+ * ssa.c. kc__aligned_log2: log2 of a power of two that the value is a multiple of, whatever is launched. */
+#define KC_ALIGNED_LOG2_MAX 63u
+void kc__make_sums(struct kc_formula *f);
+uint32_t kc__aligned_log2(const struct kc_formula *f, uint32_t value);
+
 int kc__lay_out_values(struct kc__formula_reader *r);
 /* merge_events.c: fills launch_events. Called by formula_layout.c once the loops' variables are known. */
 int kc__merge_events(struct kc_formula *f, struct kc_arena *arena);

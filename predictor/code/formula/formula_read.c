@@ -19,6 +19,8 @@ int kc__read_formula(struct kc_formula *f, struct kc_arena *arena, const struct 
 	rc = rc ? rc : kc__find_joined_predicates(&r);
 	rc = rc ? rc : kc__find_divergence(&r);
 	rc = rc ? rc : kc__build_ssa(&r);
+	if (!rc)
+		kc__make_sums(f);
 	rc = rc ? rc : kc__find_chains(&r);
 	if (!rc) {
 		kc__drop_fixed_requests(f);

@@ -13,69 +13,6 @@
 #define JOINED_BYTES 16
 #define LOADS_MAX 256u /* looked at together */
 
-/* Values that are looked at for one alignment. */
-#define LOOKS_MAX 64u
-#define ALIGNED_LOG2_MAX 4u /* of JOINED_BYTES */
-
-static uint32_t at_most(uint32_t log2)
-{
-	return log2 < ALIGNED_LOG2_MAX ? log2 : ALIGNED_LOG2_MAX;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint32_t log2_of(int64_t constant)
-{
-	return constant ? at_most((uint32_t)__builtin_ctzll((uint64_t)constant)) : ALIGNED_LOG2_MAX;
-}
-
-/* Log2 of a power of two that the value is a multiple of, whatever is launched. A variable of a loop is taken to be one
- * while its own steps are looked at. */
-static uint32_t aligned_log2(const struct kc_formula *f, uint32_t value, uint32_t variable, uint32_t *looks)
-{
-	struct kc_value *v = &f->values[value];
-	uint32_t log2[2] = {0, 0}, least = ALIGNED_LOG2_MAX, count;
-	const uint32_t *from;
-
-	if (value == variable)
-		return ALIGNED_LOG2_MAX;
-	if (v->op == KC_OP_CONSTANT || v->op == KC_OP_SHARED)
-		return log2_of(v->constant);
-	if (++*looks > LOOKS_MAX || v->op == KC_OP_UNKNOWN)
-		return 0;
-	if (v->op == KC_OP_PHI) {
-		from = kc__sources(f, v, &count);
-		for (uint32_t n = 0; n < count && variable == KC_NO_VALUE; n++)
-			least = smaller(least, aligned_log2(f, from[n], value, looks));
-		return variable == KC_NO_VALUE && count ? least : 0;
-	}
-	for (uint32_t n = 0; n < v->count && n < 2; n++)
-		log2[n] = aligned_log2(f, v->source[n], variable, looks);
-	switch (v->op) {
-	case KC_OP_EXTEND:
-	case KC_OP_EXIT_VALUE:
-		return log2[0];
-	case KC_OP_ADD:
-	case KC_OP_SUB:
-	case KC_OP_OR:
-	case KC_OP_XOR:
-		return smaller(log2[0], log2[1]);
-	case KC_OP_AND:
-		return log2[0] > log2[1] ? log2[0] : log2[1];
-	case KC_OP_MUL:
-		return at_most(log2[0] + log2[1]);
-	case KC_OP_SHL:
-		v = &f->values[v->source[1]];
-		return v->op == KC_OP_CONSTANT && v->constant >= 0 ? at_most(log2[0] + at_most((uint32_t)v->constant))
-								   : log2[0];
-	default:
-		return 0;
-	}
-}
-
 struct load {
 	struct kc_event *event;
 	uint32_t base;
@@ -130,10 +67,10 @@ static void join_all(struct loads *loads)
 	for (uint32_t bytes = JOINED_BYTES; bytes > WORD_BYTES; bytes /= 2)
 		for (uint32_t i = 0; i < loads->count; i++) {
 			const struct load *load = &loads->at[i];
-			uint32_t looks = 0, words = bytes == JOINED_BYTES ? 3 : 2;
+			uint32_t words = bytes == JOINED_BYTES ? 3 : 2;
 
 			if (load->event->kind != KC_EVENT_SHARED || load->event->bytes != WORD_BYTES ||
-			    1u << aligned_log2(loads->f, load->base, KC_NO_VALUE, &looks) < bytes)
+			    (uint64_t)1 << kc__aligned_log2(loads->f, load->base) < bytes)
 				continue;
 			join(loads, load->base, floor_to(load->offset, bytes), bytes, words);
 		}
