@@ -10,6 +10,9 @@ BEGIN { # defined in cu_resolve.c, which is built with the table
 	later("cuMemcpyWithAttributesAsync", 13020)
 	later("cuMemcpy3DWithAttributesAsync", 13020)
 	later("cuStreamBeginRecaptureToGraph", 13030)
+	# of cudaGLTypedefs.h, which the pinned packages of scripts/setup do not hold
+	note("cuGraphicsGLRegisterBuffer", 3000, "")
+	note("cuGraphicsGLRegisterImage", 3000, "")
 }
 # cudaTypedefs.h of CUDA 13.5 has them
 function later(base, version) {
