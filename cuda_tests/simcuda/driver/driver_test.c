@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <cuda.h>
+#include <cupti_activity.h>
 
 #define BYTES (4 * 1024 * 1024)
 
@@ -195,6 +196,48 @@ static void test_arrays_keep_what_is_copied(void **state)
 	assert_int_equal(used(), before);
 }
 
+struct copies {
+	uint32_t kinds[8];
+	size_t count;
+};
+
+static void note(void *copies_, const struct simcuda_activity *activity)
+{
+	struct copies *copies = copies_;
+
+	copies->kinds[copies->count++ % 8] = activity->copy_kind;
+}
+
+static void test_activities_tell_arrays_from_memory(void **state)
+{
+	static const uint32_t kinds[] = {CUPTI_ACTIVITY_MEMCPY_KIND_HTOA, CUPTI_ACTIVITY_MEMCPY_KIND_ATOA,
+					 CUPTI_ACTIVITY_MEMCPY_KIND_ATOD, CUPTI_ACTIVITY_MEMCPY_KIND_DTOA,
+					 CUPTI_ACTIVITY_MEMCPY_KIND_ATOH};
+	CUDA_ARRAY_DESCRIPTOR wanted = {.Width = 8, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
+	struct copies copies = {.count = 0};
+	struct simcuda_sink sink = {.user = &copies, .ended = note};
+	uint8_t host[8] = {0};
+	CUdeviceptr memory;
+	CUarray array;
+
+	(void)state;
+	assert_int_equal(cuArrayCreate(&array, &wanted), CUDA_SUCCESS);
+	assert_int_equal(cuMemAlloc(&memory, sizeof(host)), CUDA_SUCCESS);
+	simcuda_subscribe(&sink);
+	simcuda_collect(SIMCUDA_MEMCPY);
+	assert_int_equal(cuMemcpyHtoA(array, 0, host, sizeof(host)), CUDA_SUCCESS);
+	assert_int_equal(cuMemcpyAtoA(array, 0, array, 4, 4), CUDA_SUCCESS);
+	assert_int_equal(cuMemcpyAtoD(memory, array, 0, sizeof(host)), CUDA_SUCCESS);
+	assert_int_equal(cuMemcpyDtoA(array, 0, memory, sizeof(host)), CUDA_SUCCESS);
+	assert_int_equal(cuMemcpyAtoH(host, array, 0, sizeof(host)), CUDA_SUCCESS);
+	simcuda_collect(0);
+	simcuda_subscribe(NULL);
+	assert_int_equal(copies.count, 5);
+	assert_memory_equal(copies.kinds, kinds, sizeof(kinds));
+	assert_int_equal(cuMemFree(memory), CUDA_SUCCESS);
+	assert_int_equal(cuArrayDestroy(array), CUDA_SUCCESS);
+}
+
 struct shape {
 	CUDA_ARRAY3D_DESCRIPTOR wanted;
 	CUresult result;
@@ -362,6 +405,7 @@ int main(void)
 	    cmocka_unit_test(test_graphs_keep_user_objects),
 	    cmocka_unit_test(test_a_kernel_is_played_as_it_was_recorded),
 	    cmocka_unit_test(test_arrays_keep_what_is_copied),
+	    cmocka_unit_test(test_activities_tell_arrays_from_memory),
 	    cmocka_unit_test(test_arrays_have_the_documented_shapes),
 	    cmocka_unit_test(test_graphs_copy_into_arrays),
 	    cmocka_unit_test(test_textures_tell_what_they_were_made_of),
