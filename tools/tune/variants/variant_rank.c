@@ -258,12 +258,18 @@ int kc_variant_is_as_good(const struct kc_variant *variant, const struct kc_vari
 	return log(variant->ns / first->ns) <= SURE * hypot(variant->deviation, first->deviation);
 }
 
-/* E max(0, best - x) for log x normal around log ns: Jones, Schonlau and Welch 1998, equation 15, of logarithms. */
+static double below(double deviations)
+{
+	return erfc(-deviations / sqrt(2)) / 2;
+}
+
+/* E max(0, 1 - x / best), a share of the best time, for log x normal around log ns: the expected improvement of Jones,
+ * Schonlau and Welch 1998, equation 15, of a time whose logarithm is what is known. */
 static double expected_gain(const struct kc_variant *variant, double best_ns)
 {
-	double less = log(best_ns / variant->ns), z = less / variant->deviation;
+	double s = variant->deviation, z = log(best_ns / variant->ns) / s;
 
-	return less * erfc(-z / sqrt(2)) / 2 + variant->deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
+	return below(z) - variant->ns / best_ns * exp(s * s / 2) * below(z - s);
 }
 
 static void compare_with_best(const struct kc_variant *variant, const struct kc_variant *best,
