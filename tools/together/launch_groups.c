@@ -93,3 +93,60 @@ int kc_launch_groups_of(const struct kc_side *side, const struct kc_measured_nam
 	list_groups(g);
 	return 0;
 }
+
+/* --- kernels by time */
+
+/* As the group of its launches that took most time: the groups of a kernel follow each other. */
+static struct kc_group_kernel kernel_of(const struct kc_side *side, const struct kc_launch_groups *g, size_t first,
+					size_t count)
+{
+	const struct kc_launch_group *most = &g->at[first];
+	struct kc_group_kernel kernel = {.kernel = most->kernel};
+	const struct kc_timed *middle;
+
+	for (size_t i = first; i < first + count; i++) {
+		kernel.launches += g->at[i].count;
+		kernel.time_ns += g->at[i].time_ns;
+		if (g->at[i].time_ns > most->time_ns)
+			most = &g->at[i];
+	}
+	middle = kc_launch_group_middle(g, most);
+	kernel.alone = most->alone;
+	kernel.solo_ns = (double)middle->ns;
+	kernel.place = middle->place;
+	kernel.launch = ((const struct kc_measured_moment *)side->runs[0].moments.at)[middle->place].id;
+	return kernel;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kc_group_kernel *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return compare(x->kernel, y->kernel);
+}
+
+int kc_launch_groups_kernels(const struct kc_side *side, const struct kc_launch_groups *g,
+			     struct kc_group_kernel **kernels, size_t *count)
+{
+	struct kc_group_kernel *all = calloc(g->count + 1, sizeof(*all));
+	size_t n = 0, first = 0;
+	double time_ns = 0;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 1; i <= g->count; i++) {
+		if (i < g->count && g->at[i].kernel == g->at[first].kernel)
+			continue;
+		all[n] = kernel_of(side, g, first, i - first);
+		time_ns += all[n++].time_ns;
+		first = i;
+	}
+	for (size_t i = 0; i < n; i++)
+		all[i].share = all[i].time_ns / time_ns;
+	qsort(all, n, sizeof(*all), by_time);
+	*kernels = all;
+	*count = n;
+	return 0;
+}

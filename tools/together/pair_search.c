@@ -20,63 +20,21 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* --- kernels by time */
-
-/* As the group of its launches that took most time: the groups of a kernel follow each other. */
-static struct kc_pair_kernel kernel_of(const struct kc_pair_search *s, const struct kc_launch_groups *g, size_t first,
-				       size_t count)
-{
-	const struct kc_launch_group *most = &g->at[first];
-	struct kc_pair_kernel kernel = {.kernel = most->kernel};
-	const struct kc_timed *middle;
-
-	for (size_t i = first; i < first + count; i++) {
-		kernel.launches += g->at[i].count;
-		kernel.time_ns += g->at[i].time_ns;
-		if (g->at[i].time_ns > most->time_ns)
-			most = &g->at[i];
-	}
-	middle = kc_launch_group_middle(g, most);
-	kernel.alone = most->alone;
-	kernel.solo_ns = (double)middle->ns;
-	kernel.launch = moment_at(s, middle->place)->id;
-	return kernel;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_pair_kernel *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return compare(x->kernel, y->kernel);
-}
-
 static int choose_kernels(struct kc_pair_search *s, const struct kc_launch_groups *g, unsigned most)
 {
-	struct kc_pair_kernel *all = calloc(g->count + 1, sizeof(*all));
-	size_t n = 0, first = 0;
-	double time_ns = 0;
+	struct kc_group_kernel *all;
+	size_t n;
+	int rc = kc_launch_groups_kernels(&s->side, g, &all, &n);
 
-	if (!all)
-		return -ENOMEM;
-	for (size_t i = 1; i <= g->count; i++) {
-		if (i < g->count && g->at[i].kernel == g->at[first].kernel)
-			continue;
-		all[n] = kernel_of(s, g, first, i - first);
-		time_ns += all[n++].time_ns;
-		first = i;
-	}
-	qsort(all, n, sizeof(*all), by_time);
+	if (rc < 0)
+		return rc;
 	s->count = (unsigned)(n < most ? n : most);
 	s->other_kernels = n - s->count;
-	for (size_t i = 0; i < n; i++) {
-		all[i].share = all[i].time_ns / time_ns;
+	for (size_t i = 0; i < n; i++)
 		if (i < s->count)
-			s->kernels[i] = all[i];
+			s->kernels[i].of = all[i];
 		else
 			s->other_share += all[i].share;
-	}
 	free(all);
 	return 0;
 }
@@ -84,14 +42,14 @@ static int choose_kernels(struct kc_pair_search *s, const struct kc_launch_group
 static int read_demand(struct kc_pair_search *s, const struct kc_device *otherwise, struct kc_pair_kernel *kernel)
 {
 	struct kc_launch_demand *demand = &kernel->demand;
-	int rc = kc_launch_demand(s->side.store, kernel->launch, otherwise, demand);
+	int rc = kc_launch_demand(s->side.store, kernel->of.launch, otherwise, demand);
 
 	if (rc == -ENODATA)
 		return 0;
 	kernel->is_placed = rc == 0;
 	kernel->is_known = rc == 0 && demand->is_counted &&
 			   kc_shares_of(&demand->device, &demand->work, &demand->counts, KC_FOOTPRINT_UNKNOWN,
-					kernel->solo_ns, &kernel->shares) == 0;
+					kernel->of.solo_ns, &kernel->shares) == 0;
 	return rc;
 }
 
@@ -101,7 +59,7 @@ unsigned kc_pair_kernel_at(const struct kc_pair_search *s, uint32_t kernel)
 {
 	unsigned i = 0;
 
-	while (i < s->count && s->kernels[i].kernel != kernel)
+	while (i < s->count && s->kernels[i].of.kernel != kernel)
 		i++;
 	return i;
 }
@@ -143,7 +101,8 @@ static int share_a_gpu(const struct kc_pair_search *s, unsigned first, unsigned 
 
 struct kc_neighbour kc_pair_neighbour(const struct kc_pair_kernel *kernel)
 {
-	return (struct kc_neighbour){&kernel->demand.work, kernel->solo_ns, kernel->is_known ? &kernel->shares : NULL};
+	return (struct kc_neighbour){&kernel->demand.work, kernel->of.solo_ns,
+				     kernel->is_known ? &kernel->shares : NULL};
 }
 
 static struct kc_together not_known(double serial_ns)

@@ -14,6 +14,8 @@
 #ifndef KC_PAIR_SEARCH_H
 #define KC_PAIR_SEARCH_H
 
+#include "launch_groups.h"
+
 #include "predictor/concurrency/together.h"
 #include "store/query/report/launch_demand.h"
 #include "tools/diff/side.h"
@@ -21,15 +23,10 @@
 #define KC_PAIR_KERNELS_MAX 26u /* as many as letters */
 
 struct kc_pair_kernel {
-	uint32_t kernel;       /* of the names */
-	uint64_t launches;     /* of the kernel that were measured */
-	double time_ns, share; /* of these; share of all kernels' time */
-	double solo_ns;        /* of the launch shape and arguments */
-	uint64_t alone;        /* launches that this is the median of; 0: none ran alone */
-	int64_t launch;        /* row of one of them */
-	uint32_t beside;       /* bits: of the kernels that were launched on one of its GPUs, too */
-	int is_placed;         /* the GPU is known, and how the launch lies on it */
-	int is_known;          /* shares are filled in */
+	struct kc_group_kernel of;
+	uint32_t beside; /* bits: of the kernels that were launched on one of its GPUs, too */
+	int is_placed;   /* the GPU is known, and how the launch lies on it */
+	int is_known;    /* shares are filled in */
 	struct kc_launch_demand demand;
 	struct kc_shares shares;
 };

@@ -64,12 +64,12 @@ static void fill_kernel(const struct kc_pair_search *s, unsigned i, struct kerne
 	const struct kc_pair_kernel *kernel = &s->kernels[i];
 
 	*row = (struct kernel_row){
-	    .name = kc_measured_kernel(&s->names, kernel->kernel)->name,
-	    .launches = kernel->launches,
-	    .alone = kernel->alone,
-	    .time_ns = kernel->time_ns,
-	    .time_share = kernel->share,
-	    .solo_ns = kernel->solo_ns,
+	    .name = kc_measured_kernel(&s->names, kernel->of.kernel)->name,
+	    .launches = kernel->of.launches,
+	    .alone = kernel->of.alone,
+	    .time_ns = kernel->of.time_ns,
+	    .time_share = kernel->of.share,
+	    .solo_ns = kernel->of.solo_ns,
 	    .waves = kernel->is_placed ? kernel->demand.work.waves : NAN,
 	    .label_text = {(char)('A' + i)},
 	};
