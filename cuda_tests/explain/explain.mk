@@ -20,7 +20,8 @@ $(EXPLAIN)/launch_test: $(addprefix $(BUILD)/cuda_tests/explain/,launch_test.o o
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
 $(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN_KERNELS:cuda_tests/explain/%.cu=$(EXPLAIN)/%.ptx) $(BUILD)/kerncast
-$(BUILD)/predictor/solo/curve_trace_test: | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
+$(BUILD)/predictor/code/features/block_freedom_test.o: CPPFLAGS += -DKC_EXPLAIN='"$(abspath $(EXPLAIN))"'
+$(BUILD)/predictor/code/features/block_freedom_test $(BUILD)/predictor/solo/curve_trace_test: | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
 
 $(EXPLAIN)/%.ptx: cuda_tests/explain/%.cu $(READY)
 	@mkdir -p $(@D)

@@ -145,6 +145,9 @@ static int read_attributes(struct kc__parser *parser)
 	while (!rc && !kc__lexer_is_sign(lexer, '{') && !kc__lexer_is_sign(lexer, ';')) {
 		if (lexer->kind == KC__TOKEN_END || lexer->kind == KC__TOKEN_WORD)
 			return kc__lexer_unexpected(lexer, "a function's body");
+		if (kc__lexer_is_dotted(lexer, "reqntid") || kc__lexer_is_dotted(lexer, "reqnctapercluster") ||
+		    kc__lexer_is_dotted(lexer, "explicitcluster"))
+			parser->function->is_shape_required = 1;
 		if (kc__lexer_is_dotted(lexer, "maxntid") || kc__lexer_is_dotted(lexer, "reqntid"))
 			rc = read_threads(parser);
 		else if (kc__lexer_is_dotted(lexer, "pragma"))

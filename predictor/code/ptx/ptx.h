@@ -296,7 +296,8 @@ struct kc_ptx_function {
 	struct kc_ptx_variable *locals; /* its variables, call parameters and returned values included */
 	uint32_t local_count;
 	uint64_t static_shared_bytes;
-	uint32_t max_threads[3]; /* .maxntid, .reqntid; 0: not given */
+	uint32_t max_threads[3];   /* .maxntid, .reqntid; 0: not given */
+	uint8_t is_shape_required; /* .reqntid, or a cluster's blocks, which grids are multiples of */
 };
 
 struct kc_ptx_module {
