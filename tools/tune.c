@@ -2,7 +2,9 @@
 #include "tools/input/calibrated.h"
 #include "tools/input/common_options.h"
 #include "tools/input/launch_options.h"
+#include "tools/output/output_file.h"
 #include "tools/tune/basis_space.h"
+#include "tools/tune/runs/run_blocks.h"
 #include "tools/tune/variants/variants_forms.h"
 
 #include <errno.h>
@@ -11,12 +13,24 @@
 
 #define TOP 5u
 
-enum { KEY_DEVICE = 'd', KEY_KERNEL = 'k', KEY_TOP = 'n', KEY_TIMED = 't', KEY_DB = 0x100, KEY_CSV, KEY_T4 };
+enum {
+	KEY_DEVICE = 'd',
+	KEY_KERNEL = 'k',
+	KEY_TOP = 'n',
+	KEY_RUN = 'r',
+	KEY_TIMED = 't',
+	KEY_DB = 0x100,
+	KEY_CSV,
+	KEY_T4,
+	KEY_CODE,
+};
 
 struct request {
 	struct kc_common_options common;
 	const char *path, *device, *timed;
-	const char *in_file; /* FILE[:NAME], a kernel whose block shapes are asked for; NULL: none */
+	const char *run, *code; /* of a database */
+	int is_database;        /* that path names */
+	const char *in_file;    /* FILE[:NAME], a kernel whose block shapes are asked for; NULL: none */
 	const char *arguments;
 	struct kc_launch_options launch;
 	unsigned top;
@@ -35,8 +49,12 @@ static const struct argp_option options[] = {
     {"timed", KEY_TIMED, "FILE", 0,
      "what variants took: CSV with the parameters and time_ms, a cache of Kernel Tuner, or results in the format T4",
      0},
-    {"top", KEY_TOP, "N", 0, "show so many of those to time, and of those that were (default: 5)", 0},
-    {"csv", KEY_CSV, NULL, 0, "print one row per variant", 0},
+    {"run", KEY_RUN, "N", 0, "of DB: the run (default: the latest)", 0},
+    {"code", KEY_CODE, "FILE", 0,
+     "of DB: a file with the code of its kernels, where it is not where the run had it from", 0},
+    {"top", KEY_TOP, "N", 0,
+     "show so many of those to time, and of those that were; of DB: so many kernels, 26 at most (default: 5)", 0},
+    {"csv", KEY_CSV, NULL, 0, "print one row per variant, or of DB per block", 0},
     {"t4", KEY_T4, NULL, 0,
      "print results in the format T4, those that were not timed with what they are expected to take", 0},
     KC_JSON_OPTION,
@@ -53,12 +71,32 @@ static unsigned parse_top(const char *arg, struct argp_state *state)
 	return (unsigned)n;
 }
 
+static void check_database(struct request *request, struct argp_state *state)
+{
+	if (request->in_file || request->launch.launch.given || request->timed || request->t4 || request->device ||
+	    request->common.database)
+		argp_error(state,
+			   "%s is a database, whose run tells kernels, launches, times and GPU: --run, --code, --top, "
+			   "--json and --csv belong to it",
+			   request->path);
+	if (request->top > KC_RUN_KERNELS_MAX)
+		argp_error(state, "--top takes a number from 1 to %u of a database", KC_RUN_KERNELS_MAX);
+	kc_json_or_csv(request->common.json, request->csv, state);
+}
+
 static void check(struct request *request, struct argp_state *state)
 {
+	request->is_database = request->path && kc_output_is_database(request->path);
+	if (request->is_database) {
+		check_database(request, state);
+		return;
+	}
+	if (request->run || request->code)
+		argp_error(state, "--run and --code belong to a database");
 	kc_launch_options_check(&request->launch, state);
 	if (!request->path == !request->in_file)
-		argp_error(state, "give either a list, CSV with the columns file, grid, block and the parameters, or "
-				  "--kernel FILE[:NAME]");
+		argp_error(state, "give either a list, CSV with the columns file, grid, block and the parameters, a "
+				  "database, or --kernel FILE[:NAME]");
 	if (request->in_file && !request->launch.launch.given)
 		argp_error(state, "--kernel needs a launch: give --grid and --block");
 	if (request->path && request->launch.launch.given)
@@ -83,6 +121,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TIMED:
 		kc_only_argument(&request->timed, "--timed", arg, state);
+		return 0;
+	case KEY_RUN:
+		request->run = arg;
+		return 0;
+	case KEY_CODE:
+		request->code = arg;
 		return 0;
 	case KEY_TOP:
 		request->top = parse_top(arg, state);
@@ -143,12 +187,17 @@ static int rank(const struct request *request, struct kc_variants *variants)
 static int of_blocks(const struct request *request, struct kc_variants *variants)
 {
 	char *path = strdup(request->in_file);
-	const char *kernel = path ? kc_explain_split(path) : NULL;
+	const struct kc_blocks_asked asked = {
+	    .kernel = path ? kc_explain_split(path) : NULL,
+	    .path = path,
+	    .arguments = request->arguments,
+	    .launch = &request->launch.launch,
+	};
 	int status = KC_EXIT_FAILED;
 
 	if (!path)
 		kc_error("%s", strerror(ENOMEM));
-	else if (kc_variants_blocks(variants, path, kernel, &request->launch.launch, request->arguments) == 0)
+	else if (kc_variants_blocks(variants, &asked) == 0)
 		status = rank(request, variants);
 	free(path);
 	return status;
@@ -174,21 +223,61 @@ static int of_list(const struct request *request, struct kc_variants *variants)
 	return kc_variants_read(variants, request->path) < 0 ? KC_EXIT_FAILED : rank(request, variants);
 }
 
+static int of_run(const struct request *request, struct kc_run_blocks *run)
+{
+	const struct kc_run_blocks_asked asked = {
+	    .run = request->run,
+	    .code = request->code,
+	    .most = request->top ? request->top : TOP,
+	};
+	int status = kc_side_open(&run->side, request->path);
+
+	if (status == KC_EXIT_OK)
+		status = kc_run_blocks(run, &asked);
+	if (status != KC_EXIT_OK)
+		return status;
+	if (request->csv)
+		return kc_run_blocks_csv(run);
+	return request->common.json ? kc_run_blocks_json(run) : kc_run_blocks_text(run);
+}
+
+static int of_database(const struct request *request)
+{
+	struct kc_run_blocks *run = calloc(1, sizeof(*run));
+	int status = KC_EXIT_FAILED;
+
+	if (run) {
+		status = of_run(request, run);
+		kc_run_blocks_free(run);
+	} else {
+		kc_error("%s", strerror(ENOMEM));
+	}
+	free(run);
+	return status;
+}
+
+static int of_variants(const struct request *request)
+{
+	struct kc_variants variants = {0};
+	int status = kc_calibrated_device(request->device, request->common.database, &variants.device);
+
+	if (status == KC_EXIT_OK && request->in_file)
+		status = of_blocks(request, &variants);
+	else if (status == KC_EXIT_OK)
+		status = kc_variants_is_list(request->path) ? of_list(request, &variants) : of_space(request);
+	kc_variants_free(&variants);
+	return status;
+}
+
 static int tune_main(int argc, char **argv, const struct kc_command *self)
 {
 	static struct request request;
-	struct kc_variants variants = {0};
 	int status;
 
 	request = (struct request){0};
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
-	status = kc_calibrated_device(request.device, request.common.database, &variants.device);
-	if (status == KC_EXIT_OK && request.in_file)
-		status = of_blocks(&request, &variants);
-	else if (status == KC_EXIT_OK)
-		status = kc_variants_is_list(request.path) ? of_list(&request, &variants) : of_space(&request);
-	kc_variants_free(&variants);
+	status = request.is_database ? of_database(&request) : of_variants(&request);
 	kc_launch_options_free(&request.launch);
 	return status;
 }
@@ -196,11 +285,20 @@ static int tune_main(int argc, char **argv, const struct kc_command *self)
 const struct kc_command kc_command_tune = {
     .group = KC_GROUP_TUNE,
     .name = "tune",
-    .summary = "tells which of a kernel's variants to time, and when to stop",
-    .arguments = "[LIST]",
+    .summary = "tells which block sizes or other variants of a kernel to time, and when to stop",
+    .arguments = "[LIST|DB]",
     .options = options,
     .run = tune_main,
     .manual =
+	"Of a database, the kernels of a run that took most time are asked for other block sizes: what the kernel is\n"
+	"expected to take with them, by its code and what it took with its own, with a 90 % range; whether\n"
+	"one is faster, or that this cannot be told, which is a frequent answer. The code is read from where the run\n"
+	"had it from, and must come to the work that the run recorded. It must tell a thread's work by its place in\n"
+	"the whole launch alone, without shared memory, barriers or instructions of warps, so that other blocks do\n"
+	"the same work. Blocks that\n"
+	".Li __launch_bounds__\n"
+	"rules out are not named.\n"
+	".Pp\n"
 	"LIST is CSV, plain or gzip, with one line per compiled variant of a kernel: file (an executable, shared\n"
 	"object, fatbin, cubin or PTX file, as seen from LIST), kernel (its name, where the file has several), grid,\n"
 	"block, args and shared as\n"

@@ -128,6 +128,7 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
     ("kernels", "kernel=name; launches=launches; share=time_share; here=here_ns; there=there_ns; from=there_low_ns; to=there_high_ns; "
                 "there it is=answer"),
     ("evidence", "share=time_share; here=here_ns; how it is known=meaning"),
+    ("kernels", "as=label; kernel=name; time=time_ns; share=time_share; launches=launches; alone=solo_ns; block=block; faster=faster"),
     ("kernels of pairs", "as=label; kernel=name; time=time_ns; share=time_share; launches=launches; alone=solo_ns; waves=waves"),
     *(("together", "pair=*; in turn=serial_ns; together=together_low_ns; to=together_high_ns; gain=gain_low; to=gain_high; "
                    f"better=answer{more}") for more in ("", "; measured=measured; gain then=measured_gain")),

@@ -20,12 +20,20 @@ $(EXPLAIN)/launch_test: $(addprefix $(BUILD)/cuda_tests/explain/,launch_test.o o
 	$(CC) -o $@ $^ -lcmocka $(SYSTEM_LIBS) $(LDFLAGS)
 # What they read when they run.
 $(EXPLAIN_TESTS): | $(EXPLAIN)/libkernels.so $(EXPLAIN_KERNELS:cuda_tests/explain/%.cu=$(EXPLAIN)/%.ptx) $(BUILD)/kerncast
-$(BUILD)/predictor/code/features/block_freedom_test.o: CPPFLAGS += -DKC_EXPLAIN='"$(abspath $(EXPLAIN))"'
-$(BUILD)/predictor/code/features/block_freedom_test $(BUILD)/predictor/solo/curve_trace_test: | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
+$(BUILD)/predictor/code/features/block_freedom_test.o $(BUILD)/tools/tune/runs/run_blocks_trace_test.o: \
+  CPPFLAGS += -DKC_EXPLAIN='"$(abspath $(EXPLAIN))"'
+$(addprefix $(BUILD)/,predictor/code/features/block_freedom_test predictor/solo/curve_trace_test \
+  tools/tune/runs/run_blocks_trace_test): | $(addprefix $(EXPLAIN)/,matmul.ptx simple.ptx shared.ptx)
 
 $(EXPLAIN)/%.ptx: cuda_tests/explain/%.cu $(READY)
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -arch=compute_90 -ptx $< -o $@
+
+# Launches of these kernels, on the simulated device.
+$(EXPLAIN)/launch_shapes: $(BUILD)/cuda_tests/explain/launch_shapes.o $(SIMCUDA)/libcuda.so
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(LDFLAGS)
+run-programs: $(EXPLAIN)/launch_shapes
 
 # --- one source, every container
 CONTAINERS := $(EXPLAIN)/containers

@@ -18,6 +18,7 @@
 #include "tools/input/launch_times.h"
 
 #include "predictor/code/cost.h"
+#include "predictor/code/features/block_freedom.h"
 #include "predictor/code/machine/cubin.h"
 #include "predictor/code/container/image.h"
 #include "predictor/code/ptx/ptx.h"
@@ -65,7 +66,8 @@ struct kc_explained {
 	uint32_t ptx_target;         /* 0: the kernel has no PTX */
 	struct kc_ptx_param *params; /* of the PTX; without names */
 	uint32_t param_count;
-	struct kc_cost *cost; /* NULL: there is none, for the reason in refusal */
+	struct kc_block_freedom blocks; /* of the PTX */
+	struct kc_cost *cost;           /* NULL: there is none, for the reason in refusal */
 	struct kc_cost_story story;
 	struct kc_refusal refusal;
 	int counted; /* 1; 0: no launch was given; -errno of kc_cost_evaluate */
@@ -87,8 +89,9 @@ struct kc_explanation {
 	const struct kc_explain_unit *parsed; /* of this one the PTX is in memory; NULL: of none */
 	struct kc_ptx_module ptx;
 	const struct kc_explain_launch *launch;
-	double lambda; /* of the BSP model */
-	void *map;     /* the file */
+	const struct kc_resources *resources; /* of the kernel, as the driver told; NULL: those of the machine code */
+	double lambda;                        /* of the BSP model */
+	void *map;                            /* the file */
 	size_t map_bytes;
 };
 

@@ -70,6 +70,8 @@ static int read_ptx(struct kc_explanation *explanation, struct kc_explained *ker
 	if (strcmp(function->name, entry->name) != 0)
 		return -EBADMSG;
 	rc = copy_params(kernel, function);
+	if (rc == 0)
+		rc = kc_block_freedom(&explanation->ptx, function, &kernel->blocks);
 	if (rc < 0)
 		return rc;
 	kernel->ptx_target = explanation->ptx.target;
@@ -137,7 +139,9 @@ static void time_kernel(const struct kc_explanation *explanation, struct kc_expl
 
 	memcpy(launch.shape.grid, asked->grid, sizeof(launch.shape.grid));
 	memcpy(launch.shape.block, asked->block, sizeof(launch.shape.block));
-	if (code && !kernel->entry->unit->foreign) {
+	if (explanation->resources) {
+		launch.resources = *explanation->resources;
+	} else if (code && !kernel->entry->unit->foreign) {
 		launch.resources.registers = code->registers;
 		launch.resources.local_bytes = code->local_bytes;
 	}

@@ -11,7 +11,7 @@
 
 #define SQLITE_MAGIC "SQLite format 3" /* sqlite.org/fileformat.html, with its NUL 16 bytes */
 
-static int is_database(const char *path)
+int kc_output_is_database(const char *path)
 {
 	char magic[sizeof(SQLITE_MAGIC)];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -143,7 +143,7 @@ int kc_output_file_open(struct kc_output_file *file, const char *path, unsigned 
 			return -EISDIR;
 		if (!S_ISREG(st.st_mode))
 			return open_directly(file);
-		if (is_database(file->path) || is_sidecar(file->path))
+		if (kc_output_is_database(file->path) || is_sidecar(file->path))
 			return -EEXIST;
 	}
 	return open_temporary(file, how & KC_OUTPUT_PRIVATE);

@@ -27,4 +27,7 @@ int kc_output_file_finish(struct kc_output_file *file);
 /* Discards what was written. */
 void kc_output_file_drop(struct kc_output_file *file);
 
+/* Whether a file is an SQLite database. */
+int kc_output_is_database(const char *path);
+
 #endif

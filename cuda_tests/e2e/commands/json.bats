@@ -75,6 +75,7 @@ begins_with_schema() { # NAME/VERSION COMMAND...
 	begins_with_schema basis-space/1 basis space --json space.csv
 	printf 'file,grid,block\n%s,1,32\n' "$build/explain/own_memory.ptx" >list.csv
 	begins_with_schema tune/1 tune --json --device v100 list.csv
+	begins_with_schema tune-run/1 tune --json sweep.db
 	"$kerncast" export --chrome >trace.json
 	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('trace.json') AS TEXT), '$.otherData.schema')")" kerncast.chrome/1
 }

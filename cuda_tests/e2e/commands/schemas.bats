@@ -411,6 +411,16 @@ prints_all_of() { # DB: every document that tells what a database holds
 	check_documents [0-9]*.json
 }
 
+@test "tune of a run: named blocks, none, not known" {
+	SIMCUDA_DEVICE=H100 SIMCUDA_COSTS=$root/cuda_tests/explain/shapes.costs "$kerncast" run -q "$build/explain/launch_shapes" \
+		"$build/explain/matmul.ptx" matmul_naive_uncoalesced:3:512:16,16:32,32 matmul_tiled_coalesced_16:3:512:32,32:16,16
+	prints tune --json --code "$build/explain/matmul.ptx" kerncast.db
+	prints tune --json --top 1 kerncast.db
+	equal "$(value 1.json '$.kernels[0].faster') $(value 1.json '$.kernels[1].faster')" "yes not known"
+	equal "$(value 2.json '$.others.kernels')" 1
+	check_documents [0-9]*.json
+}
+
 @test "tune: nothing timed, some timed, stop, what cannot run, fails or is not known" {
 	printf 'file,kernel,grid,block,args,shared,n\n' >list.csv
 	printf '%s,vector_add,4000,256,"0x1000,0x2000,0x3000,1024000",%s\n' "$build/explain/simple.ptx" 0,1 "$build/explain/simple.ptx" 90000,2 \

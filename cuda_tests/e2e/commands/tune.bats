@@ -236,3 +236,122 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 	echo '{"hello": [1, 2, {"time": 3}]}' >other.json
 	refused "neither a cache of Kernel Tuner nor results in the format T4" matmul.csv --timed other.json
 }
+
+# --- of a run
+
+simulate() { # DB ARGUMENT...: of launch_shapes, on the simulated H100
+	SIMCUDA_DEVICE=H100 SIMCUDA_COSTS=$root/cuda_tests/explain/shapes.costs \
+		"$kerncast" run -q -o "$1" "$build/explain/launch_shapes" "${@:2}"
+}
+
+shaped() { # KERNEL X Y: the argument of launch_shapes for 512 x 512 threads, or as many in a row, in blocks of X,Y
+	if [[ $1 == *vector_add* ]]; then
+		echo "$1:3:262144:$((262144 / $2 / $3)),1:$(($2 * $3)),1"
+	else
+		echo "$1:3:512:$((512 / $2)),$((512 / $3)):$2,$3"
+	fi
+}
+
+in_all_shapes() { # KERNEL: the same of all powers of two that are whole warps
+	local x y
+	for ((x = 1; x <= 512; x *= 2)); do
+		for ((y = 1; y <= 512; y *= 2)); do
+			((x * y < 32 || x * y > 1024)) || shaped "$1" $x $y
+		done
+	done | sort -u
+}
+
+of_kernel() { # PATH within a kernel of tuned.json [its place]
+	sqlite3 :memory: "SELECT json_extract(CAST(readfile('tuned.json') AS TEXT), '$.kernels[${2:-0}].$1')"
+}
+
+# What is lost is told by the simulated device's own times, of costs by block shape that were derived from the source.
+@test "of a run's own kernels, blocks are named that lose at most half as much as rules of thumb (simulated)" {
+	local kernel file own shapes
+	for kernel in _Z10vector_addPKfS0_Pfi _Z10matrix_sumPKfS0_Pfi _Z22matrix_sum_uncoalescedPKfS0_Pfi matmul_naive_coalesced \
+		matmul_naive_uncoalesced; do
+		file=$build/explain/simple.ptx
+		[[ $kernel != matmul* ]] || file=$build/explain/matmul.ptx
+		mapfile -t shapes < <(in_all_shapes $kernel)
+		simulate all.db "$file" "${shapes[@]}"
+		for own in "8 8" "16 16" "32 32"; do
+			# shellcheck disable=SC2086 # two numbers
+			simulate own.db "$file" "$(shaped $kernel $own)"
+			"$kerncast" tune own.db --code "$file" --json >tuned.json
+			rm -f own.db*
+			echo "$kernel,$(of_kernel block),$(of_kernel faster),$(of_kernel 'blocks[0].block')" >>named.csv
+		done
+	done
+	sqlite3 all.db >lost <<-'END'
+		CREATE TEMP TABLE named(kernel, own, answer, block);
+		.import --csv named.csv named
+		CREATE TEMP TABLE took AS SELECT k.mangled AS kernel, l.block_x * l.block_y AS threads, CASE WHEN l.grid_y * l.block_y = 1 THEN
+			CAST(l.block_x AS TEXT) ELSE l.block_x || ' x ' || l.block_y END AS block, avg(l.measured_end_ns - l.measured_start_ns) AS ns
+			FROM launch l JOIN kernel k ON k.id = l.kernel GROUP BY 1, 2, 3;
+		CREATE TEMP TABLE lost AS SELECT kernel, block, threads, ns / (SELECT min(ns) FROM took o WHERE o.kernel = took.kernel) - 1 AS lost
+			FROM took;
+		SELECT 'first', count(*), 100 * avg(lost) FROM named n JOIN lost l ON l.kernel = n.kernel AND l.block = coalesce(nullif(n.block, ''),
+			n.own);
+		SELECT '256', count(*), 100 * avg(lost) FROM lost WHERE block IN ('256', '16 x 16');
+		SELECT 'occupancy', count(*), 100 * avg(lost) FROM lost WHERE threads >= 64;
+		SELECT kernel, own, answer, n.block, 100 * lost FROM named n JOIN lost l USING (kernel) WHERE l.block = coalesce(nullif(n.block, ''), own);
+	END
+	equal "$(awk -F '|' '$1 == "first" { print $2 } $1 == 256 { print $2 }' lost | paste -s -d ' ')" "15 5"
+	awk -F '|' 'NR <= 3 { lost[$1] = $3 } END { least = lost[256] < lost["occupancy"] ? lost[256] : lost["occupancy"]
+		exit !(lost["first"] <= least / 2) }' lost || { cat lost; return 1; }
+}
+
+@test "of a run: what the code does not allow, what is not there, and what does other work is said" {
+	cp "$build/explain/simple.ptx" gone.ptx
+	simulate run.db gone.ptx _Z15transpose_naivePKfPfi:2:512:16,16:32,32
+	rm gone.ptx
+	tuned() { # OPTION...: why nothing is told
+		"$kerncast" tune run.db --json "$@" >tuned.json
+		equal "$(of_kernel faster) $(of_kernel "blocks")" "not known []"
+		of_kernel why
+	}
+	equal "$(tuned --code "$build/explain/simple.ptx")" \
+		"other blocks would do other work: the code uses threadIdx.x, blockIdx.x or blockDim.x by itself"
+	contains "$(tuned)" "--code FILE tells where it is" # whether the process noted where it was or not
+	contains "$(tuned --code "$build/explain/matmul.ptx")" "matmul.ptx has no code of it"
+	# other code of that name: every load counts twice
+	sed 's/^\(\s*\)\(ld.global.*\)$/\1\2\n\1\2/' "$build/explain/simple.ptx" >twice.ptx
+	equal "$(tuned --code twice.ptx)" "the code in twice.ptx does other work than the run recorded"
+	"$kerncast" tune run.db --code twice.ptx >text.txt
+	contains "$(head -n 1 text.txt)" SIMULATED
+	"$root/cuda_tests/e2e/outputs_agree.py" tuned.json text.txt >differs || { cat differs; return 1; }
+}
+
+@test "of a run: blocks that the code bounds are not named; the other options" {
+	local kernel=matmul_naive_uncoalesced
+	simulate run.db "$build/explain/matmul.ptx" $kernel:3:512:16,16:32,32 matmul_tiled_coalesced_16:3:512:32,32:16,16
+	sed "/entry $kernel/,/^{/s/^{/.maxntid 128, 1, 1\n{/" "$build/explain/matmul.ptx" >bounded.ptx
+	for code in "$build/explain/matmul.ptx" bounded.ptx; do
+		"$kerncast" tune run.db --code "$code" --json >tuned.json
+		sqlite3 :memory: "SELECT max(x * y) FROM (SELECT CAST(substr(block, 1, instr(block, ' ')) AS INTEGER) AS x,
+			CAST(substr(block, instr(block, 'x ') + 2) AS INTEGER) AS y FROM (SELECT json_extract(value, '$.block') AS block
+			FROM json_each(CAST(readfile('tuned.json') AS TEXT), '$.kernels[0].blocks')))"
+	done >threads
+	within "$(head -n 1 threads)" 129 1024 "threads of the largest block that is named"
+	within "$(tail -n 1 threads)" 32 128 "the same with 128 at most"
+	for options in "" "--top 1"; do
+		# shellcheck disable=SC2086 # none or two
+		"$kerncast" tune run.db --code "$build/explain/matmul.ptx" $options --json >tuned.json
+		# shellcheck disable=SC2086
+		"$kerncast" tune run.db --code "$build/explain/matmul.ptx" $options >text.txt
+		# shellcheck disable=SC2086
+		"$kerncast" tune run.db --code "$build/explain/matmul.ptx" $options --csv >tuned.csv
+		"$root/cuda_tests/e2e/outputs_agree.py" tuned.json text.txt tuned.csv >differs || { cat differs; return 1; }
+	done
+	equal "$(cut -d , -f 1,2 tuned.csv | uniq -c | tr -s ' ' | paste -s -d ,)" " 1 kernel,faster, 3 $kernel,yes"
+	contains "$(<text.txt)" "1 more kernel"
+	keep wrong "$kerncast" tune run.db --device h100
+	equal "$(<wrong.status)" 2 "status with a device"
+	contains "$(<wrong.err)" "run.db is a database"
+	keep wrong "$kerncast" tune list.csv --run 1 --device h100
+	equal "$(<wrong.status)" 2 "status of a list with a run"
+	keep wrong "$kerncast" tune run.db --top 27
+	equal "$(<wrong.status)" 2 "status with too many kernels"
+	keep wrong "$kerncast" tune run.db --run 7
+	equal "$(<wrong.status)" 1 "status of a run that is not there"
+}

@@ -5,6 +5,7 @@
 #include "store/query/rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define LAUNCH                                                                                                         \
 	"SELECT s.device, s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes,"      \
@@ -82,4 +83,63 @@ int kc_launch_demand(struct kc_store *s, int64_t id, const struct kc_device *oth
 		rc = rc == SQLITE_DONE ? -ENODATA : kc__errno(s->db, rc);
 	sqlite3_finalize(row);
 	return rc;
+}
+
+/* --- what it was made of */
+
+/* The file of a library is known where a process noted it (`code_place`); a kernel of no module, or of one that is
+ * called as the program, is in the program. */
+#define CODE                                                                                                           \
+	"SELECT k.mangled, coalesce((SELECT path FROM code_place c WHERE c.code_hash = k.code_hash AND c.piece = 0),"  \
+	" CASE WHEN coalesce(k.module, '') = '' OR p.executable LIKE '%/' || k.module THEN p.executable END, ''),"     \
+	" k.module, k.code, a.text, s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z,"                    \
+	" s.dynamic_shared_bytes, k.registers, k.static_shared_bytes, k.local_bytes, k.max_threads_per_block"          \
+	" FROM launch_row r JOIN shape s ON s.id = r.shape JOIN kernel k ON k.id = s.kernel"                           \
+	" JOIN process p ON p.id = r.id >> ?2"                                                                         \
+	" LEFT JOIN arguments a ON a.process = p.id AND a.local = r.arguments WHERE r.id = ?1"
+
+static int read_code(sqlite3_stmt *row, struct kc_launch_code *out)
+{
+	*out = (struct kc_launch_code){
+	    .mangled = kc__column_text(row, 0),
+	    .path = kc__column_text(row, 1),
+	    .module = kc__column_text(row, 2),
+	    .state = kc__column_text(row, 3),
+	    .arguments = kc__column_text(row, 4),
+	    .shape = {.grid = {kc__column_u32(row, 5), kc__column_u32(row, 6), kc__column_u32(row, 7)},
+		      .block = {kc__column_u32(row, 8), kc__column_u32(row, 9), kc__column_u32(row, 10)},
+		      .dynamic_shared_bytes = kc__column_u32(row, 11)},
+	    .resources = {kc__column_u32(row, 12), kc__column_u32(row, 13), kc__column_u32(row, 14),
+			  kc__column_u32(row, 15)},
+	};
+	return out->mangled && out->path && out->module && out->state && out->arguments ? 0 : -ENOMEM;
+}
+
+int kc_launch_code(struct kc_store *s, int64_t id, struct kc_launch_code *out)
+{
+	sqlite3_stmt *row;
+	int rc = sqlite3_prepare_v2(s->db, CODE, -1, &row, NULL);
+
+	*out = (struct kc_launch_code){0};
+	if (rc != SQLITE_OK)
+		return kc__errno(s->db, rc);
+	sqlite3_bind_int64(row, 1, id);
+	sqlite3_bind_int(row, 2, KC_SEQUENCE_BITS);
+	rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		rc = read_code(row, out);
+	else
+		rc = rc == SQLITE_DONE ? -ENODATA : kc__errno(s->db, rc);
+	sqlite3_finalize(row);
+	return rc;
+}
+
+void kc_launch_code_free(struct kc_launch_code *code)
+{
+	free(code->mangled);
+	free(code->path);
+	free(code->module);
+	free(code->state);
+	free(code->arguments);
+	*code = (struct kc_launch_code){0};
 }

@@ -50,25 +50,47 @@ static int add(struct kc_variants *v, const struct kc_variant *first, const uint
 	return variant.key ? kc_variants_add(v, &variant) : -ENOMEM;
 }
 
-/* Whole warps, of no more threads in a dimension than there are, and not that of the launch, which is there. */
-static int is_worth_it(const uint64_t threads[3], const uint32_t block[3], const uint32_t own[3])
+/* In dimension d, where the block of the launch has `own` threads. */
+static int is_allowed(const struct kc_block_freedom *freedom, unsigned d, uint64_t threads, uint32_t block,
+		      uint32_t own)
 {
-	if (memcmp(block, own, 3 * sizeof(*own)) == 0)
+	if (block > threads || (d > 0 && blocks(threads, block) > GRID_MOST))
 		return 0;
-	for (unsigned d = 0; d < 3; d++)
-		if (block[d] > threads[d] || (d > 0 && blocks(threads[d], block[d]) > GRID_MOST))
-			return 0;
-	return block[0] * block[1] * block[2] % WARP == 0 && block[0] * block[1] * block[2] <= THREADS_MOST;
+	return !freedom || ((!freedom->fixed[d] || block == own) && (!freedom->counted[d] || threads % block == 0));
 }
 
-static int add_all(struct kc_variants *v, const struct kc_variant *first, const uint64_t threads[3])
+/* Whole warps, of no more threads in a dimension than there are, and not that of the launch, which is there. */
+static int is_worth_it(const struct kc_blocks_asked *asked, const uint64_t threads[3], const uint32_t block[3])
+{
+	const uint32_t *own = asked->launch->block, size = block[0] * block[1] * block[2],
+		       most = asked->freedom ? asked->freedom->max_threads : 0;
+
+	if (memcmp(block, own, 3 * sizeof(*own)) == 0 || (most && size > most))
+		return 0;
+	for (unsigned d = 0; d < 3; d++)
+		if (!is_allowed(asked->freedom, d, threads[d], block[d], own[d]))
+			return 0;
+	return size % WARP == 0 && size <= THREADS_MOST;
+}
+
+/* The sizes in a dimension: powers of two, or that of the launch where it must be that. 0: no more. */
+static uint32_t next_size(const struct kc_blocks_asked *asked, unsigned d, uint32_t size)
+{
+	if (asked->freedom && asked->freedom->fixed[d])
+		return size ? 0 : asked->launch->block[d];
+	size = size ? 2 * size : 1;
+	return size <= (d == 2 ? DEPTH_MOST : THREADS_MOST) ? size : 0;
+}
+
+static int add_all(struct kc_variants *v, const struct kc_blocks_asked *asked, const struct kc_variant *first,
+		   const uint64_t threads[3])
 {
 	int rc = add(v, first, threads, first->block);
 
-	for (uint32_t z = 1; z <= DEPTH_MOST; z *= 2)
-		for (uint32_t y = 1; y <= THREADS_MOST; y *= 2)
-			for (uint32_t x = 1; x <= THREADS_MOST && rc == 0; x *= 2)
-				if (is_worth_it(threads, (const uint32_t[]){x, y, z}, first->block))
+	for (uint32_t z = 0; (z = next_size(asked, 2, z));)
+		for (uint32_t y = 0; (y = next_size(asked, 1, y));)
+			for (uint32_t x = 0; rc == 0 && (x = next_size(asked, 0, x));)
+				if (is_worth_it(asked, threads, (const uint32_t[]){x, y, z}))
 					rc = add(v, first, threads, (const uint32_t[]){x, y, z});
 	return rc;
 }
@@ -85,14 +107,14 @@ static int assume(struct kc_variants *v, const uint64_t threads[3])
 	return v->assumed ? 0 : -ENOMEM;
 }
 
-int kc_variants_blocks(struct kc_variants *v, const char *path, const char *kernel,
-		       const struct kc_explain_launch *launch, const char *arguments)
+int kc_variants_blocks(struct kc_variants *v, const struct kc_blocks_asked *asked)
 {
-	const char *slash = strrchr(path, '/');
+	const struct kc_explain_launch *launch = asked->launch;
+	const char *slash = strrchr(asked->path, '/');
 	struct kc_variant first = {
-	    .file = slash ? slash + 1 : path,
-	    .kernel = kernel,
-	    .arguments = arguments,
+	    .file = slash ? slash + 1 : asked->path,
+	    .kernel = asked->kernel,
+	    .arguments = asked->arguments,
 	    .dynamic_shared_bytes = launch->dynamic_shared_bytes,
 	    .occupancy = NAN,
 	    .measured_ns = NAN,
@@ -107,7 +129,7 @@ int kc_variants_blocks(struct kc_variants *v, const char *path, const char *kern
 		threads[d] = (uint64_t)launch->grid[d] * launch->block[d];
 		first.block[d] = launch->block[d];
 	}
-	v->path = path;
+	v->path = asked->path;
 	kc_arena_init(&v->arena, BLOCKS_BYTES);
 	v->names[0] = "block_x";
 	v->names[1] = "block_y";
@@ -115,7 +137,7 @@ int kc_variants_blocks(struct kc_variants *v, const char *path, const char *kern
 	v->parameters = 3;
 	rc = assume(v, threads);
 	if (rc == 0)
-		rc = add_all(v, &first, threads);
+		rc = add_all(v, asked, &first, threads);
 	if (rc < 0)
 		kc_error("%s", strerror(-rc));
 	return rc < 0 ? rc : kc_variants_sort(v);

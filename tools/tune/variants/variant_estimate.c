@@ -30,6 +30,16 @@ static double occupancy_of(const struct kc_device *device, const struct kc_varia
 	return most > 0 ? variant->times.work.blocks_per_sm * (double)warps / most : NAN;
 }
 
+/* What was evaluated in part tells nothing of single threads. */
+static double accesses_of(const struct kc_counts *counts)
+{
+	if (counts->sampled)
+		return NAN;
+	return (counts->of[KC_COUNT_OF_LD_GLOBAL] + counts->of[KC_COUNT_OF_ST_GLOBAL] +
+		counts->of[KC_COUNT_OF_ATOMICS]) *
+	       counts->threads;
+}
+
 static int take(struct kc_variants *v, struct kc_variant *variant, const struct kc_explained *kernel)
 {
 	char why[KC_EXPLAIN_WHY_BYTES];
@@ -46,25 +56,37 @@ static int take(struct kc_variants *v, struct kc_variant *variant, const struct 
 		return give_up(v, variant, KC_VARIANT_UNKNOWN, why);
 	}
 	variant->state = KC_VARIANT_ESTIMATED;
+	variant->threads = (uint64_t)kernel->counts.threads;
+	variant->accesses = accesses_of(&kernel->counts);
 	variant->times = kernel->times;
 	variant->occupancy = occupancy_of(&v->device, variant);
 	return 0;
 }
 
-static int explain(struct kc_variants *v, struct kc_variant *variant, struct kc_explanation *explanation)
+/* The code of the variant before, as the next one may be of it, too. */
+struct opened {
+	struct kc_explanation explanation;
+	struct kc_explain_launch launch;
+	char *path;
+	const char *file, *kernel; /* as written; NULL: nothing is open, no kernel is named */
+	int rc;                    /* of kc_explain_read() */
+	char why[WHY_BYTES];
+};
+
+static int explain(struct kc_variants *v, struct kc_variant *variant, struct opened *o)
 {
 	struct kc_explained kernel;
 	char why[WHY_BYTES];
-	int rc = kc_explain_read(explanation, variant->kernel, why, sizeof(why));
+	int rc;
 
-	if (rc < 0)
-		return rc == -ENOMEM ? rc : give_up(v, variant, KC_VARIANT_UNKNOWN, why);
-	if (explanation->kernel_count > 1) {
-		snprintf(why, sizeof(why), "%s has %u kernels: the column kernel tells which", explanation->path,
-			 explanation->kernel_count);
+	if (o->rc < 0)
+		return give_up(v, variant, KC_VARIANT_UNKNOWN, o->why);
+	if (o->explanation.kernel_count > 1) {
+		snprintf(why, sizeof(why), "%s has %u kernels: the column kernel tells which", o->path,
+			 o->explanation.kernel_count);
 		return give_up(v, variant, KC_VARIANT_UNKNOWN, why);
 	}
-	rc = kc_explain_kernel(explanation, 0, &kernel, why, sizeof(why));
+	rc = kc_explain_kernel(&o->explanation, 0, &kernel, why, sizeof(why));
 	if (rc == 0)
 		rc = take(v, variant, &kernel);
 	else if (rc != -ENOMEM)
@@ -84,37 +106,71 @@ static char *path_of(const struct kc_variants *v, const char *file)
 	return asprintf(&path, "%.*s%s", (int)(slash + 1 - v->path), v->path, file) < 0 ? NULL : path;
 }
 
-static int estimate(struct kc_variants *v, struct kc_variant *variant)
+static int is_same(const char *a, const char *b)
 {
-	struct kc_explain_launch launch = {.given = 1, .dynamic_shared_bytes = variant->dynamic_shared_bytes};
-	struct kc_explanation explanation = {.device = &v->device, .launch = &launch, .lambda = KC_LAMBDA_NOT_LEARNED};
-	char *path = path_of(v, variant->file), *arguments = variant->arguments ? strdup(variant->arguments) : NULL;
-	int rc = -ENOMEM;
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
 
-	memcpy(launch.grid, variant->grid, sizeof(launch.grid));
-	memcpy(launch.block, variant->block, sizeof(launch.block));
-	explanation.path = path;
-	if (path && (arguments || !variant->arguments)) {
-		rc = kc_launch_arguments(arguments, &launch);
-		rc = rc < 0 ? give_up(v, variant, KC_VARIANT_UNKNOWN, "it has more arguments than a kernel can")
-			    : explain(v, variant, &explanation);
-	}
-	kc_explain_free(&explanation);
+static void close_code(struct opened *o)
+{
+	kc_explain_free(&o->explanation);
+	free(o->path);
+	o->path = NULL;
+	o->file = NULL;
+}
+
+/* 0 or -ENOMEM; what else is wrong is in o->why. */
+static int open_code(const struct kc_variants *v, const struct kc_variant *variant, struct opened *o)
+{
+	if (o->file && is_same(o->file, variant->file) && is_same(o->kernel, variant->kernel))
+		return 0;
+	close_code(o);
+	o->path = path_of(v, variant->file);
+	if (!o->path)
+		return -ENOMEM;
+	o->file = variant->file;
+	o->kernel = variant->kernel;
+	o->explanation = (struct kc_explanation){
+	    .path = o->path,
+	    .device = &v->device,
+	    .launch = &o->launch,
+	    .resources = v->resources,
+	    .lambda = KC_LAMBDA_NOT_LEARNED,
+	};
+	o->rc = kc_explain_read(&o->explanation, o->kernel, o->why, sizeof(o->why));
+	return o->rc == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int estimate(struct kc_variants *v, struct kc_variant *variant, struct opened *o)
+{
+	char *arguments = variant->arguments ? strdup(variant->arguments) : NULL;
+	int rc = arguments || !variant->arguments ? open_code(v, variant, o) : -ENOMEM;
+
+	o->launch = (struct kc_explain_launch){.given = 1, .dynamic_shared_bytes = variant->dynamic_shared_bytes};
+	memcpy(o->launch.grid, variant->grid, sizeof(o->launch.grid));
+	memcpy(o->launch.block, variant->block, sizeof(o->launch.block));
+	if (rc == 0)
+		rc = kc_launch_arguments(arguments, &o->launch) < 0
+			 ? give_up(v, variant, KC_VARIANT_UNKNOWN, "it has more arguments than a kernel can")
+			 : explain(v, variant, o);
 	free(arguments);
-	free(path);
 	return rc;
 }
 
 int kc_variants_estimate(struct kc_variants *v)
 {
+	struct opened *o = calloc(1, sizeof(*o));
 	struct kc_progress progress;
-	int rc = 0;
+	int rc = o ? 0 : -ENOMEM;
 
 	kc_progress_begin(&progress, v->path, "estimated", v->count);
 	for (uint32_t i = 0; rc == 0 && i < v->count; i++) {
-		rc = estimate(v, &v->at[i]);
+		rc = estimate(v, &v->at[i], o);
 		kc_progress(&progress, i + 1);
 	}
 	kc_progress_end(&progress);
+	if (o)
+		close_code(o);
+	free(o);
 	return rc;
 }

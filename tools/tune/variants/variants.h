@@ -37,16 +37,19 @@ struct kc_variant {
 	const char *why;                 /* where it has no estimate, a sentence; NULL: it has one */
 	struct kc_launch_times times;    /* where it has one */
 	uint32_t registers, local_bytes; /* per thread */
-	double occupancy;                /* share of the warps that an SM holds; NAN: not known */
-	double measured_ns;              /* NAN: not timed */
-	double ns, low_ns, high_ns;      /* expected, with the 90 % interval; NAN: not known */
-	double deviation;                /* standard deviation of its logarithm, beside other variants of the kernel */
+	uint64_t threads;
+	double accesses;            /* to global memory, of all threads; NAN: not known to the last one */
+	double occupancy;           /* share of the warps that an SM holds; NAN: not known */
+	double measured_ns;         /* NAN: not timed */
+	double ns, low_ns, high_ns; /* expected, with the 90 % interval; NAN: not known */
+	double deviation;           /* standard deviation of its logarithm, beside other variants of the kernel */
 };
 
 /* Starts as zeros. */
 struct kc_variants {
-	const char *path;    /* of the list, or of the file with the kernel */
-	const char *assumed; /* of the grids of block shapes, a sentence; NULL: a list has its own */
+	const char *path;                     /* of the list, or of the file with the kernel */
+	const char *assumed;                  /* of the grids of block shapes, a sentence; NULL: a list has its own */
+	const struct kc_resources *resources; /* of the kernel, as the driver told; NULL: those of the machine code */
 	struct kc_device device;
 	const char *names[KC_VARIANT_PARAMETERS];
 	uint32_t parameters;
@@ -61,11 +64,16 @@ struct kc_variants {
 int kc_variants_read(struct kc_variants *variants, const char *path);
 /* Whether a file is a list and not a space, which has no column `file`. */
 int kc_variants_is_list(const char *path);
-/* Or the block shapes of a kernel that is launched so, in place of a list: all of powers of two that are whole warps,
- * and that of the launch, with grids that cover as many threads. arguments: as written; NULL: not given. kernel: NULL:
- * the only one. 0; -errno after a message. */
-int kc_variants_blocks(struct kc_variants *variants, const char *path, const char *kernel,
-		       const struct kc_explain_launch *launch, const char *arguments);
+/* Or the block shapes of a kernel that is launched so, in place of a list. */
+struct kc_blocks_asked {
+	const char *path, *kernel, *arguments; /* arguments: as written; NULL: not given. kernel: NULL: the only one */
+	const struct kc_explain_launch *launch;
+	const struct kc_block_freedom *freedom; /* which its code allows; NULL: all */
+	uint32_t max_threads;                   /* of a block; 0: as many as any may have */
+};
+/* That of the launch first, then all of powers of two that are whole warps, with grids that cover as many threads. 0;
+ * -errno after a message. */
+int kc_variants_blocks(struct kc_variants *variants, const struct kc_blocks_asked *asked);
 void kc_variants_free(struct kc_variants *variants);
 
 /* Fills in what was timed, from a file of any of the formats. 0; -errno after a message. */
