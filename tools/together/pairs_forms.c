@@ -130,6 +130,56 @@ static void print_rest(const struct kc_pair_search *s)
 		       kc_format_percent(100 * s->other_share, share));
 }
 
+/* Of which nothing is told, nor was measured. */
+static int is_open(const struct kc_pair *pair)
+{
+	return pair->together.why == KC_TOGETHER_UNKNOWN && !pair->measured;
+}
+
+/* "\n15 more pairs: gain not known, as what A, D and E need is not. ..." */
+static void print_open(const struct kc_pair_search *s, const struct rows *rows, size_t open)
+{
+	char text[256] = "", count[KC_FORMAT_BYTES];
+	unsigned unknown = 0, told = 0;
+
+	for (unsigned i = 0; i < s->count; i++)
+		unknown += !s->kernels[i].is_known;
+	for (unsigned i = 0; i < s->count; i++)
+		if (!s->kernels[i].is_known) {
+			told++;
+			kc_add_text(text, sizeof(text), "%s%s",
+				    told == 1         ? ""
+				    : told == unknown ? " and "
+						      : ", ",
+				    rows->kernels[i].label);
+		}
+	printf(
+	    "\n%s %spair%s: gain not known, as what %s need%s is not. A kernel's code tells that; a trace has none.\n",
+	    kc_format_count(open, count), open < s->pair_count ? "more " : "", open == 1 ? "" : "s", text,
+	    unknown == 1 ? "s" : "");
+}
+
+static int print_pairs(const struct kc_pair_search *s, const struct rows *rows)
+{
+	struct kc_together_row *told = calloc(s->pair_count + 1u, sizeof(*told));
+	size_t n = 0;
+	int status = KC_EXIT_OK;
+
+	if (!told)
+		return no_memory();
+	for (unsigned i = 0; i < s->pair_count; i++)
+		if (!is_open(&s->pairs[i]))
+			told[n++] = rows->pairs[i];
+	if (n) {
+		kc_heading("Two at a time, one after the other and together on two streams");
+		status = kc_fields_table(&kc_together_measured_fields, 0, told, n, 2);
+	}
+	if (status == KC_EXIT_OK && n < s->pair_count)
+		print_open(s, rows, s->pair_count - n);
+	free(told);
+	return status;
+}
+
 static int print_text(const struct kc_pair_search *s, const struct rows *rows)
 {
 	if (s->side.runs[0].simulated)
@@ -142,8 +192,7 @@ static int print_text(const struct kc_pair_search *s, const struct rows *rows)
 	kc_heading("Kernels by time, and for how much of their time alone they need the GPU's resources");
 	if (kc_fields_table(&kernel_fields, 0, rows->kernels, s->count, 2))
 		return KC_EXIT_FAILED;
-	kc_heading("Two at a time, one after the other and together on two streams");
-	if (kc_fields_table(&kc_together_measured_fields, 0, rows->pairs, s->pair_count, 2))
+	if (print_pairs(s, rows))
 		return KC_EXIT_FAILED;
 	print_rest(s);
 	return kc_output_finish();

@@ -174,6 +174,8 @@ static void print_sums(const struct kc_whatif *w, const struct rows *rows)
 	if (w->sum.unknown_ns > 0 && !isnan(rows->all.there_ns))
 		printf("  without those that are not known there, which took %s here\n",
 		       kc_format_ns(w->sum.unknown_ns, unknown));
+	if (w->rest_ns == 0 && rows->run.here_ns == rows->all.here_ns)
+		return;
 	print_sum("Run", &rows->run);
 	printf("  with %s in which no kernel ran, which is taken to stay as it is\n", kc_format_ns(w->rest_ns, rest));
 }
@@ -188,13 +190,13 @@ static void print_anchor(const struct kc_whatif *w)
 		puts("\nThe anchor has none of these launches on that GPU: nothing is taken from it.");
 	if (!sum->timed)
 		return;
-	printf(
-	    "\nTimed there, too: %s of these kernels' sizes. Without these times they would have been told to take %s; "
-	    "they took %s (%s). Median error of one: %s.\n",
-	    kc_format_count(sum->timed, count), kc_format_ns(sum->expected_ns, told),
-	    kc_format_ns(sum->measured_ns, measured),
-	    kc_format_signed_percent(100 * (sum->expected_ns / sum->measured_ns - 1), off),
-	    kc_format_percent(100 * sum->median_error, error));
+	printf("\nTimed there, too: %s of these launch shapes. Told without their own times, they would take %s; they "
+	       "took %s "
+	       "(%s). One is off by %s in the median.\n",
+	       kc_format_count(sum->timed, count), kc_format_ns(sum->expected_ns, told),
+	       kc_format_ns(sum->measured_ns, measured),
+	       kc_format_signed_percent(100 * (sum->expected_ns / sum->measured_ns - 1), off),
+	       kc_format_percent(100 * sum->median_error, error));
 }
 
 static int print_text(const struct kc_whatif *w, const struct rows *rows, size_t top)
