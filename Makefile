@@ -266,7 +266,7 @@ bench-programs: all $(BENCHES) $(BUILD)/launch_path $(BUILD)/lag $(BUILD)/noop_p
 
 demo-programs: all $(filter-out %-shared,$(DEMOS)) $(BUILD)/gpu-probe $(SIMCUDA_LIBS)
 
-run-programs: demo-programs $(DEMOS) $(BUILD)/lag $(DOOR_PROGRAMS) $(EXPLAIN)/shared.ptx
+run-programs: demo-programs $(DEMOS) $(BUILD)/lag $(DOOR_PROGRAMS) $(addprefix $(EXPLAIN)/,shared.ptx matmul.ptx)
 
 # --- for people: each sets up, builds and runs
 # Variables above were settled before scripts/setup ran, so these start make again.
