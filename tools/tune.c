@@ -184,10 +184,29 @@ static int rank(const struct request *request, struct kc_variants *variants)
 	return status;
 }
 
+/* Which blocks the kernel may have, where the file has its PTX. 1; 0: that is not known. */
+static int read_freedom(const struct kc_blocks_asked *asked, const struct kc_device *device,
+			struct kc_block_freedom *freedom)
+{
+	const struct kc_explain_launch launch = {0};
+	struct kc_explanation explanation = {.path = asked->path, .device = device, .launch = &launch};
+	struct kc_explained kernel = {0};
+	char why[KC_EXPLAIN_WHY_BYTES];
+	int is_known = kc_explain_read(&explanation, asked->kernel, why, sizeof(why)) == 0 &&
+		       explanation.kernel_count == 1 &&
+		       kc_explain_kernel(&explanation, 0, &kernel, why, sizeof(why)) == 0 && kernel.cost;
+
+	*freedom = kernel.blocks;
+	kc_explained_free(&kernel);
+	kc_explain_free(&explanation);
+	return is_known;
+}
+
 static int of_blocks(const struct request *request, struct kc_variants *variants)
 {
 	char *path = strdup(request->in_file);
-	const struct kc_blocks_asked asked = {
+	struct kc_block_freedom freedom;
+	struct kc_blocks_asked asked = {
 	    .kernel = path ? kc_explain_split(path) : NULL,
 	    .path = path,
 	    .arguments = request->arguments,
@@ -195,6 +214,8 @@ static int of_blocks(const struct request *request, struct kc_variants *variants
 	};
 	int status = KC_EXIT_FAILED;
 
+	if (path && read_freedom(&asked, &variants->device, &freedom))
+		asked.freedom = &freedom;
 	if (!path)
 		kc_error("%s", strerror(ENOMEM));
 	else if (kc_variants_blocks(variants, &asked) == 0)
@@ -317,8 +338,10 @@ const struct kc_command kc_command_tune = {
 	"With\n"
 	".Fl -kernel\n"
 	"the variants are the block shapes of one kernel: all of powers of two that are whole warps, with grids that\n"
-	"cover as many threads as the launch, for a kernel that takes the size of its block from blockDim. Their\n"
-	"parameters are block_x, block_y and block_z.\n"
+	"cover as many threads as the launch. A dimension in which the code does not tell a thread's work by its "
+	"place\n"
+	"in the whole launch alone keeps its size; all do where threads of a block work together. The parameters are\n"
+	"block_x, block_y and block_z.\n"
 	".Pp\n"
 	".Fl -timed\n"
 	"tells what variants took. What is expected of the others is corrected by it, the more the more alike they\n"

@@ -139,7 +139,7 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 @test "block shapes of a kernel are ranked, with grids that cover as many threads" {
 	local threads=(--grid "32,128" --block "32,8" --args "0x10000000,0x20000000,0x30000000,1024" --device h100)
 	tune --kernel "$build/explain/libkernels.so:matmul_naive_coalesced" "${threads[@]}"
-	equal "$(value '$.assumed')" "each grid covers 1024 x 1024 x 1 threads, or up to a block more in each dimension, and the kernel takes the size of its block from blockDim"
+	equal "$(value '$.assumed')" "each grid covers 1024 x 1024 x 1 threads, or up to a block more in each dimension"
 	# 2^x by 2^y threads of 32 to 1,024: of each number from 2^5 to 2^10 one more than its exponent
 	equal "$(value '$.count') $(value '$.estimated')" "51 51"
 	equal "$(variants "1" "v ->> 'parameters' ->> 'block_x' = 32 AND v ->> 'parameters' ->> 'block_y' = 8")" 1 "that of the launch, once"
@@ -155,6 +155,15 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 	# a block that is no power of two, and more threads than there are
 	tune --kernel "$build/explain/libkernels.so:vector_add" --grid 2 --block 100 --args 0x1000,0x2000,0x3000,200 --device h100
 	equal "$(variants "v ->> 'parameters' ->> 'block_x'" | tr ' ' '\n' | sort -n | tr '\n' ' ')" "32 64 100 128 "
+	# the same without a guard: the last 56 threads would access memory
+	tune --kernel "$build/explain/simple.ptx:strided" --grid 2 --block 100 --args 0x1000,0x2000,4,1,4 --device h100
+	equal "$(variants "v ->> 'why'" "v ->> 'parameters' ->> 'block_x' = 128")" "more threads than the launch had would access memory"
+	equal "$(value '$.unknown')" 3 "those of 32, 64 and 128, of which none divides 200"
+	# a tile that is as large as its blocks
+	tune --kernel "$build/explain/libkernels.so:matmul_tiled_coalesced_16" --grid 64,64 --block 16,16 \
+		--args 0x10000000,0x20000000,0x30000000,1024 --device h100
+	equal "$(value '$.count')" 1
+	contains "$(value '$.assumed')" "; blocks keep their size in x, y and z, as the code uses shared memory"
 	keep both "$kerncast" tune list.csv --kernel f --grid 1 --block 32 --device h100
 	equal "$(<both.status)" 2 "status with a list and a kernel"
 	keep no_launch "$kerncast" tune --kernel f --device h100

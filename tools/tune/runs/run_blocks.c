@@ -109,22 +109,6 @@ static int find_code(struct kc_run_kernel *kernel, const char *path)
 
 /* --- blocks */
 
-/* Threads beyond those of the launch that load or store something do what the launch does not. */
-static void leave_out_others(struct kc_run_kernel *kernel)
-{
-	struct kc_variant *own = &kernel->variants.at[0];
-
-	for (uint32_t i = 1; i < kernel->variants.count; i++) {
-		struct kc_variant *variant = &kernel->variants.at[i];
-
-		if (variant->state == KC_VARIANT_ESTIMATED && variant->threads > own->threads &&
-		    !(variant->accesses <= own->accesses)) {
-			variant->state = KC_VARIANT_UNKNOWN;
-			variant->why = "more threads than the launch had would access memory";
-		}
-	}
-}
-
 static void name_blocks(struct kc_run_kernel *kernel)
 {
 	const struct kc_variants *v = &kernel->variants;
@@ -150,7 +134,6 @@ int kc_run_answer(struct kc_run_kernel *kernel)
 		return rc;
 	if (kernel->variants.at[0].state != KC_VARIANT_ESTIMATED)
 		return not_known(kernel, "%s", kernel->variants.at[0].why);
-	leave_out_others(kernel);
 	kernel->variants.at[0].measured_ns = kernel->of.solo_ns;
 	rc = kc_variants_rank(&kernel->variants, &kernel->ranking);
 	if (rc == 0)

@@ -95,14 +95,32 @@ static int add_all(struct kc_variants *v, const struct kc_blocks_asked *asked, c
 	return rc;
 }
 
-static int assume(struct kc_variants *v, const uint64_t threads[3])
+/* "x and y" */
+static void name_fixed(const struct kc_block_freedom *freedom, char *out, size_t size)
 {
-	char text[256];
+	static const char *const names[] = {"x", "y", "z"};
+	unsigned left = freedom->fixed[0] + freedom->fixed[1] + freedom->fixed[2];
+
+	*out = '\0';
+	for (unsigned d = 0; d < 3; d++)
+		if (freedom->fixed[d])
+			kc_add_text(out, size, "%s%s", names[d], --left > 1 ? ", " : left == 1 ? " and " : "");
+}
+
+static int assume(struct kc_variants *v, const struct kc_blocks_asked *asked, const uint64_t threads[3])
+{
+	const struct kc_block_freedom *freedom = asked->freedom;
+	char text[512], fixed[16];
 
 	snprintf(text, sizeof(text),
-		 "each grid covers %llu x %llu x %llu threads, or up to a block more in each dimension, and the kernel "
-		 "takes the size of its block from blockDim",
+		 "each grid covers %llu x %llu x %llu threads, or up to a block more in each dimension",
 		 (unsigned long long)threads[0], (unsigned long long)threads[1], (unsigned long long)threads[2]);
+	if (!freedom)
+		kc_add_text(text, sizeof(text), ", and the kernel takes the size of its block from blockDim");
+	else if (*freedom->why) {
+		name_fixed(freedom, fixed, sizeof(fixed));
+		kc_add_text(text, sizeof(text), "; blocks keep their size in %s, as %s", fixed, freedom->why);
+	}
 	v->assumed = kc_arena_text(&v->arena, text, strlen(text));
 	return v->assumed ? 0 : -ENOMEM;
 }
@@ -135,7 +153,7 @@ int kc_variants_blocks(struct kc_variants *v, const struct kc_blocks_asked *aske
 	v->names[1] = "block_y";
 	v->names[2] = "block_z";
 	v->parameters = 3;
-	rc = assume(v, threads);
+	rc = assume(v, asked, threads);
 	if (rc == 0)
 		rc = add_all(v, asked, &first, threads);
 	if (rc < 0)

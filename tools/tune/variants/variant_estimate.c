@@ -157,6 +157,23 @@ static int estimate(struct kc_variants *v, struct kc_variant *variant, struct op
 	return rc;
 }
 
+/* Of block shapes, the first of which is that of the launch: threads beyond its own that load or store something do
+ * what the launch does not. */
+static void leave_out_others(struct kc_variants *v)
+{
+	const struct kc_variant *own = &v->at[0];
+
+	for (uint32_t i = 1; i < v->count && own->state == KC_VARIANT_ESTIMATED; i++) {
+		struct kc_variant *variant = &v->at[i];
+
+		if (variant->state == KC_VARIANT_ESTIMATED && variant->threads > own->threads &&
+		    !(variant->accesses <= own->accesses)) {
+			variant->state = KC_VARIANT_UNKNOWN;
+			variant->why = "more threads than the launch had would access memory";
+		}
+	}
+}
+
 int kc_variants_estimate(struct kc_variants *v)
 {
 	struct opened *o = calloc(1, sizeof(*o));
@@ -169,6 +186,8 @@ int kc_variants_estimate(struct kc_variants *v)
 		kc_progress(&progress, i + 1);
 	}
 	kc_progress_end(&progress);
+	if (rc == 0 && v->assumed)
+		leave_out_others(v);
 	if (o)
 		close_code(o);
 	free(o);

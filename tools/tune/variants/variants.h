@@ -48,7 +48,7 @@ struct kc_variant {
 /* Starts as zeros. */
 struct kc_variants {
 	const char *path;                     /* of the list, or of the file with the kernel */
-	const char *assumed;                  /* of the grids of block shapes, a sentence; NULL: a list has its own */
+	const char *assumed;                  /* of block shapes, what holds of grids and threads; NULL: of a list */
 	const struct kc_resources *resources; /* of the kernel, as the driver told; NULL: those of the machine code */
 	struct kc_device device;
 	const char *names[KC_VARIANT_PARAMETERS];

@@ -195,7 +195,9 @@ static void print_verdict(const struct kc_variants *v, const struct kc_variant_r
 		left += isnan(v->at[r->order[i]].measured_ns);
 	kc_format_count(left, all);
 	putchar('\n');
-	if (!r->next_count)
+	if (v->assumed && v->count == 1)
+		puts("No other block does the same work.");
+	else if (!r->next_count)
 		puts(r->best < v->count ? "Nothing is left to be timed." : "There is nothing to time.");
 	else if (r->best == v->count)
 		printf("As good as the first, within the error of the estimates: %s of %s. Give what they took with "
