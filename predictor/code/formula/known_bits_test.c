@@ -85,7 +85,8 @@ static void a_variable_that_loses_its_zeros(void **state)
 	assert_count(counts, LD_GLOBAL, 32 * loads);
 }
 
-/* The sign that an extension repeats is no zero: 64 * block - 64, extended, or 2^32: of 24 blocks, one has a number below 0. */
+/* The sign that an extension repeats is no zero: 64 * block - 64, extended, or 2^32: of 24 blocks, one has a number
+ * below 0. */
 static void signs_are_no_zeros(void **state)
 {
 	static const char text[] =
