@@ -480,12 +480,12 @@ static int step(void)
 	return 1;
 }
 
-/* What is wanted and not known yet where to find. */
+/* What is wanted, or was read last, and not known yet where to find: commands read it again, too. */
 static struct kc__code *unnoted(void)
 {
 	struct kc__code *code = NULL;
 
-	if (batch.left && batch.code && batch.code->place == KC__PLACE_UNKNOWN)
+	if (batch.code && batch.code->place == KC__PLACE_UNKNOWN)
 		return batch.code;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	for (const struct kc__kernel *k = kc__shim.wanted; queue.looked != queue.added && k && !code;

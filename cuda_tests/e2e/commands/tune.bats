@@ -343,6 +343,8 @@ of_kernel() { # PATH within a kernel of tuned.json [its place]
 	done >threads
 	within "$(head -n 1 threads)" 129 1024 "threads of the largest block that is named"
 	within "$(tail -n 1 threads)" 32 128 "the same with 128 at most"
+	"$kerncast" tune run.db --json >tuned.json
+	equal "$(of_kernel faster)" yes "where the run had the code from"
 	for options in "" "--top 1"; do
 		# shellcheck disable=SC2086 # none or two
 		"$kerncast" tune run.db --code "$build/explain/matmul.ptx" $options --json >tuned.json
