@@ -86,6 +86,11 @@ again() { # [PROCESSES]
 	again
 }
 
+@test "a graph with copies, which no replay tells its timeline of" {
+	recorded "$build/awkward/graph_copies" mixed 60
+	again
+}
+
 @test "graphs measured as one" {
 	recorded env KERNCAST_GRAPHS=whole "$build/matrix/sim/runtime_graph" --threads 1
 	recorded env KERNCAST_GRAPHS=whole "$build/awkward/large_graph" captured 2000 8

@@ -18,6 +18,14 @@ void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t 
 bool kc__transfer_begin(struct kc__call *call, enum kc_transfer_kind kind, uint64_t bytes, CUstream stream,
 			bool per_thread);
 void kc__transfer_end(struct kc__call *call, CUresult result, bool synchronous);
+static inline enum kc_transfer_kind kc__copy_kind(CUmemorytype from, CUmemorytype to)
+{
+	bool from_host = from == CU_MEMORYTYPE_HOST, to_host = to == CU_MEMORYTYPE_HOST;
+
+	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED || (from_host && to_host))
+		return KC_COPY_OTHER;
+	return from_host ? KC_COPY_HTOD : to_host ? KC_COPY_DTOH : KC_COPY_DTOD;
+}
 
 /* runtime.c */
 void kc__runtime_forget(void); /* fork child */

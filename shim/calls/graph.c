@@ -168,10 +168,24 @@ void kc__graph_set_node(CUgraphExec exec, CUgraphNode original, const CUgraphNod
 		kc__node_set_v3(node, &params->kernel);
 }
 
+static void set_copy_enabled(struct kc__graph_exec *exec, CUgraphNode original, bool enabled)
+{
+	struct kc__copy_node *copy = kc__graph_copy(exec, original);
+
+	if (!copy || copy->enabled == enabled)
+		return;
+	copy->enabled = enabled;
+	exec->copies_enabled += enabled ? 1u : -1u;
+	exec->changed = true;
+}
+
 void kc__graph_set_enabled(CUgraphExec handle, CUgraphNode original, unsigned enabled)
 {
 	struct kc__node *node = node_of(handle, original);
+	struct kc__graph_exec *exec = node || kc__thread.depth ? NULL : kc__graph_exec_of(handle);
 
+	if (exec)
+		set_copy_enabled(exec, original, enabled != 0);
 	if (!node || node->enabled == (enabled != 0))
 		return;
 	node->enabled = enabled != 0;
@@ -197,7 +211,7 @@ SET(cuGraphNodeSetEnabled, unsigned, kc__graph_set_enabled)
 
 /* Takes the parameters of another graph of the same topology, node by node. The
  * nodes keep their identity, and stay enabled or disabled. */
-static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first)
+static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first, size_t first_copy)
 {
 	struct kc__graph_exec other = {0};
 	int saved_errno = errno;
@@ -215,6 +229,10 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 		node->argument_bytes = from->argument_bytes;
 		from->arguments = arguments; /* freed with it */
 	}
+	for (size_t i = 0; i < other.copy_count && first_copy + i < exec->copy_count; i++) {
+		exec->copies[first_copy + i].kind = other.copies[i].kind;
+		exec->copies[first_copy + i].bytes = other.copies[i].bytes;
+	}
 	kc__graph_free_nodes(&other);
 	exec->changed = true;
 	plan(exec);
@@ -227,7 +245,7 @@ void kc__graph_updated(CUgraphExec handle, CUgraph graph)
 	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
 
 	if (exec)
-		take_params(exec, graph, 0);
+		take_params(exec, graph, 0, 0);
 }
 
 KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *bad,
@@ -253,6 +271,7 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 {
 	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
 	struct kc__graph_exec old = {0};
+	struct kc__copy_node *first_copy;
 	struct kc__node *first;
 	CUgraph child;
 	__typeof__(&cuGraphChildGraphNodeGetGraph) get_child;
@@ -262,11 +281,13 @@ void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 	get_child = KC_ASK(cuGraphChildGraphNodeGetGraph);
 	if (!get_child || get_child(node, &child) != CUDA_SUCCESS)
 		return;
-	/* The child's kernels begin in the list where the first one of the original child is. */
+	/* The child's nodes begin in each list where the first one of the original child is. */
 	kc__graph_read(&old, child);
 	first = old.count ? kc__graph_node(exec, old.nodes[0].original) : NULL;
-	if (first)
-		take_params(exec, graph, (size_t)(first - exec->nodes));
+	first_copy = old.copy_count ? kc__graph_copy(exec, old.copies[0].original) : NULL;
+	if (first || first_copy)
+		take_params(exec, graph, first ? (size_t)(first - exec->nodes) : exec->count,
+			    first_copy ? (size_t)(first_copy - exec->copies) : exec->copy_count);
 	kc__graph_free_nodes(&old);
 }
 SET(cuGraphExecChildGraphNodeSetParams, CUgraph, kc__graph_set_child)

@@ -1,6 +1,6 @@
 /*
  * Launches of executable graphs: each is one record, whatever the number of kernels, and one place on the timeline. The
- * slots behind it are those of the kernels, which the worker makes (graph_plan.h).
+ * slots behind it are those of the kernels, and of the copies and memsets, which the worker makes (graph_plan.h).
  */
 #include "graph_plan.h"
 #include "shim/entry/real.h"
@@ -59,6 +59,7 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 	    .known = kc_engine_known(&kc__shim.engine),
 	    .predicted_at_ns = kc__now_ns(),
 	    .kernels = plan->entry.kernels,
+	    .copies = kc__shim.whole_graphs ? 0 : plan->copy_count,
 	    .number = number,
 	    .stream = on->stream ? on->stream->id : 0,
 	    .thread = kc__thread_id(&kc__thread),
@@ -74,21 +75,33 @@ static void fill(struct kc_graph_launch *launch, struct kc__plan *plan, const st
 		place(plan, on->stream, launch);
 }
 
-/* NULL: dropped, or it has no kernels. */
+/* Of a launch that is measured as one a single record comes, whatever is in the graph. */
+static uint64_t copies_of(const struct kc__graph_exec *exec)
+{
+	return kc__shim.whole_graphs ? 0 : exec->copies_enabled;
+}
+
+static void count_copies(enum kc_counter counter, uint64_t copies)
+{
+	atomic_fetch_add_explicit(&kc__shim.header->counters[counter], copies, memory_order_relaxed);
+}
+
+/* NULL: dropped, or it has nothing that is recorded. */
 static struct kc_slot *record(struct kc__graph_exec *exec, const struct kc__known *on, uint32_t number)
 {
-	uint64_t kernels = exec->enabled;
-	struct kc__plan *plan = kernels ? kc__plan_take(exec, on) : NULL;
+	uint64_t kernels = exec->enabled, copies = copies_of(exec);
+	struct kc__plan *plan = kernels + copies ? kc__plan_take(exec, on) : NULL;
 	struct kc_slot *slot = NULL;
 
-	kc__thread.recorded += kc__shim.whole_graphs ? kernels != 0 : kernels;
+	kc__thread.recorded += kc__shim.whole_graphs ? kernels != 0 : kernels + copies;
 	if (plan)
-		slot = kc_journal_claim_with_room(kc__shim.journal, KC_KIND_GRAPH_LAUNCH, kernels);
+		slot = kc_journal_claim_with_room(kc__shim.journal, KC_KIND_GRAPH_LAUNCH, kernels + copies);
 	if (slot) {
 		fill(&slot->graph_launch, plan, on, number);
 		kc_journal_commit(slot, KC_SLOT_CALLED);
 	} else {
 		without_slots(kernels);
+		count_copies(KC_COUNT_TRANSFERS_DROPPED, copies);
 		if (kc__shim.whole_graphs && !kc__unmeasured(&kc__shim.unmeasured))
 			kc__selection_expects(1);
 		if (plan)
@@ -97,7 +110,6 @@ static struct kc_slot *record(struct kc__graph_exec *exec, const struct kc__know
 	return slot;
 }
 
-/* Of a launch that is measured as one a single record comes, whatever is in the graph. */
 static uint64_t records_of(const struct kc__graph_exec *exec)
 {
 	return kc__shim.whole_graphs ? 1 : exec->enabled;
@@ -107,6 +119,8 @@ static void passed(CUgraphExec handle, CUstream stream, bool per_thread)
 {
 	const struct kc__graph_exec *exec = kc__graph_exec_of(handle);
 
+	if (exec && kc__was_paused() && !kc__capturing(stream, per_thread))
+		count_copies(KC_COUNT_TRANSFERS_NOT_ASKED, copies_of(exec));
 	kc__launch_passed(stream, per_thread, exec ? exec->enabled : 0, exec ? records_of(exec) : 0);
 }
 
@@ -131,6 +145,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 		return false;
 	}
 	if (__builtin_expect(kc__counting(), 0) && !kc__selection_takes(exec->enabled, records_of(exec))) {
+		count_copies(KC_COUNT_TRANSFERS_NOT_ASKED, copies_of(exec));
 		kc__thread.depth = 0;
 		errno = saved_errno;
 		return false;
@@ -142,7 +157,7 @@ bool kc__graph_launch_begin(CUgraphExec handle, CUstream stream, bool per_thread
 	kc__know_stream(&on, stream, per_thread);
 	exec->slot = record(exec, &on, number);
 	*launched = exec;
-	kc__thread.graph_kernels = kc__shim.whole_graphs ? 1 : exec->count;
+	kc__thread.graph_kernels = kc__shim.whole_graphs ? 1 : exec->count + exec->copy_count;
 	kc__expect_ids(KC__GRAPH_CALLS);
 	errno = saved_errno;
 	return true;

@@ -1,4 +1,5 @@
 #include "graph_nodes.h"
+#include "calls.h"
 #include "launch.h"
 #include "shim/entry/real.h"
 #include "shim/tables/memory.h"
@@ -54,6 +55,8 @@ struct reader {
 	__typeof__(&cuGraphKernelNodeGetParams) get_v1;
 	__typeof__(&cuGraphNodeGetType) get_type;
 	__typeof__(&cuGraphChildGraphNodeGetGraph) get_child;
+	__typeof__(&cuGraphMemcpyNodeGetParams) get_copy;
+	__typeof__(&cuGraphMemsetNodeGetParams) get_memset;
 	struct {
 		CUfunction function; /* NULL: none */
 		struct kc__parameters parameters;
@@ -72,6 +75,8 @@ static struct reader *reader_new(void)
 	r->get_v1 = KC_ASK(cuGraphKernelNodeGetParams);
 	r->get_type = KC_ASK(cuGraphNodeGetType);
 	r->get_child = KC_ASK(cuGraphChildGraphNodeGetGraph);
+	r->get_copy = KC_ASK(cuGraphMemcpyNodeGetParams);
+	r->get_memset = KC_ASK(cuGraphMemsetNodeGetParams);
 	return r;
 }
 
@@ -183,6 +188,35 @@ static void add_kernel(struct reader *r, struct kc__graph_exec *exec, CUgraphNod
 	}
 }
 
+static void ask_copy(const struct reader *r, bool is_memset, struct kc__copy_node *copy)
+{
+	CUDA_MEMSET_NODE_PARAMS set;
+	CUDA_MEMCPY3D box;
+
+	copy->kind = is_memset ? KC_MEMSET : KC_COPY_OTHER;
+	if (is_memset && r->get_memset && r->get_memset(copy->original, &set) == CUDA_SUCCESS)
+		copy->bytes = (uint64_t)set.elementSize * set.width * set.height;
+	if (is_memset || !r->get_copy || r->get_copy(copy->original, &box) != CUDA_SUCCESS)
+		return;
+	copy->kind = kc__copy_kind(box.srcMemoryType, box.dstMemoryType);
+	copy->bytes = (uint64_t)box.WidthInBytes * box.Height * box.Depth;
+}
+
+static void add_copy(const struct reader *r, struct kc__graph_exec *exec, CUgraphNode handle, bool is_memset,
+		     bool in_child)
+{
+	struct kc__copy_node *copies = grown(exec->copies, exec->copy_count, &exec->copy_capacity, sizeof(*copies));
+
+	if (!copies) {
+		exec->unknown = true;
+		return;
+	}
+	exec->copies = copies;
+	copies[exec->copy_count] = (struct kc__copy_node){.original = handle, .enabled = true, .in_child = in_child};
+	ask_copy(r, is_memset, &copies[exec->copy_count++]);
+	exec->copies_enabled++;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	uintptr_t x = (uintptr_t) * (const CUgraphNode *)a, y = (uintptr_t) * (const CUgraphNode *)b;
@@ -265,6 +299,8 @@ static void walk_from(struct reader *r, struct kc__graph_exec *exec, CUgraph gra
 			exec->unknown = true;
 		else if (type == CU_GRAPH_NODE_TYPE_KERNEL)
 			add_kernel(r, exec, nodes[i], depth > 0);
+		else if (type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET)
+			add_copy(r, exec, nodes[i], type == CU_GRAPH_NODE_TYPE_MEMSET, depth > 0);
 		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && r->get_child &&
 			 r->get_child(nodes[i], &child) == CUDA_SUCCESS)
 			walk_from(r, exec, child, depth + 1);
@@ -329,20 +365,48 @@ struct kc__node *kc__graph_node(const struct kc__graph_exec *exec, CUgraphNode o
 	return NULL;
 }
 
+/* Graphs have few of them. */
+struct kc__copy_node *kc__graph_copy(const struct kc__graph_exec *exec, CUgraphNode original)
+{
+	for (size_t i = 0; i < exec->copy_count; i++)
+		if (exec->copies[i].original == original)
+			return &exec->copies[i];
+	return NULL;
+}
+
 void kc__graph_free_nodes(struct kc__graph_exec *exec)
 {
 	for (size_t i = 0; i < exec->count; i++)
 		free(exec->nodes[i].arguments);
 	free(exec->nodes);
+	free(exec->copies);
 	free(exec->places);
+}
+
+/* Copies are told of in the order in which they were read, for the most part. */
+static struct kc__copy_node *next_copy(const struct kc__graph_exec *exec, CUgraphNode original, size_t *next)
+{
+	struct kc__copy_node *copy = *next < exec->copy_count && exec->copies[*next].original == original
+					 ? &exec->copies[*next]
+					 : kc__graph_copy(exec, original);
+
+	if (copy)
+		*next = (size_t)(copy - exec->copies) + 1;
+	return copy;
 }
 
 void kc__graph_name(struct kc__graph_exec *exec, const struct kc__clones *clones)
 {
+	size_t next = 0;
+
 	for (size_t i = 0; i < clones->count; i++) {
 		struct kc__node *node = kc__graph_node(exec, clones->at[i].original);
 
+		struct kc__copy_node *copy = node ? NULL : next_copy(exec, clones->at[i].original, &next);
+
 		if (node && !node->record_id)
 			node->record_id = clones->at[i].id;
+		if (copy && !copy->record_id)
+			copy->record_id = clones->at[i].id;
 	}
 }

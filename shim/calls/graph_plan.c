@@ -108,12 +108,16 @@ struct kc__plan *kc__plan_new(const struct kc__plan *like, struct kc_engine_vari
 	    .generation = like->generation,
 	    .formulas = like->formulas,
 	    .kernels = malloc((count + 1) * sizeof(*kernels)),
+	    .copies = malloc((like->copy_count + 1) * sizeof(*like->copies)),
+	    .copy_count = like->copy_count,
 	};
 	plan->entry.known = plan->checked = kc_engine_known(&kc__shim.engine);
 	plan->entry.last = 0;
 	if (plan->kernels)
 		memcpy(plan->kernels, kernels, count * sizeof(*kernels));
-	if (!plan->kernels || !predict(plan, variants)) {
+	if (plan->copies)
+		memcpy(plan->copies, like->copies, plan->copy_count * sizeof(*plan->copies));
+	if (!plan->kernels || !plan->copies || !predict(plan, variants)) {
 		kc__plan_free(plan);
 		return NULL;
 	}
@@ -125,6 +129,7 @@ struct kc__plan *kc__plan_new(const struct kc__plan *like, struct kc_engine_vari
 void kc__plan_free(struct kc__plan *plan)
 {
 	free(plan->kernels);
+	free(plan->copies);
 	free(plan->chosen);
 	free(plan->kinds);
 	free(plan->places);
@@ -253,6 +258,19 @@ static void gather(struct draft *draft, struct kc__graph_exec *exec, const struc
 	}
 }
 
+static void gather_copies(struct kc__plan_copy *to, const struct kc__graph_exec *exec)
+{
+	for (size_t n = 0; n < exec->copy_count; n++) {
+		const struct kc__copy_node *copy = &exec->copies[n];
+
+		if (copy->enabled)
+			*to++ = (struct kc__plan_copy){.record = copy->record_id,
+						       .bytes = copy->bytes,
+						       .kind = (uint8_t)copy->kind,
+						       .in_child = copy->in_child};
+	}
+}
+
 static bool is_outdated(const struct draft *draft, const struct kc__graph_exec *exec, uint32_t i)
 {
 	const struct kc__variant *variant = exec->nodes[draft->kernels[i].node - 1].variant;
@@ -303,6 +321,8 @@ static bool draft_new(struct draft *draft, const struct kc__graph_exec *exec, co
 		      .device = on->device ? (uint8_t)on->device->ordinal : 0,
 		      .beside = exec->parallel ? KC_BESIDE_IN_GRAPH : KC_IN_ORDER},
 	    .device = on->device,
+	    .copies = calloc(exec->copies_enabled + 1, sizeof(*draft->like.copies)),
+	    .copy_count = exec->copies_enabled,
 	    .with_stream = on->stream || (on->device && on->any_stream),
 	    .generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire),
 	    .formulas = atomic_load(&kc__shim.formulas),
@@ -311,7 +331,7 @@ static bool draft_new(struct draft *draft, const struct kc__graph_exec *exec, co
 	draft->variants = calloc(count + 1, sizeof(*draft->variants));
 	draft->chosen = calloc(count + 1, sizeof(*draft->chosen));
 	draft->some_chosen = false;
-	return draft->kernels && draft->variants && draft->chosen;
+	return draft->kernels && draft->variants && draft->chosen && draft->like.copies;
 }
 
 static void draft_free(struct draft *draft)
@@ -319,6 +339,7 @@ static void draft_free(struct draft *draft)
 	free(draft->kernels);
 	free(draft->variants);
 	free(draft->chosen);
+	free(draft->like.copies);
 }
 
 /* The lock is held. */
@@ -356,6 +377,7 @@ static struct kc__plan *make(struct kc__graph_exec *exec, const struct kc__known
 
 	if (draft_new(&draft, exec, on)) {
 		gather(&draft, exec, on);
+		gather_copies(draft.like.copies, exec);
 		learn_nothing(&draft, exec, on);
 		plan = kc__plan_new(&draft.like, draft.variants, draft.kernels);
 		pthread_mutex_unlock(&kc__shim.learning);

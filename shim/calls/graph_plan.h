@@ -28,11 +28,19 @@ struct kc__plan_place {
 	uint32_t slots;
 };
 
+/* A copy or memset, which the process alone knows of. */
+struct kc__plan_copy {
+	uint64_t record, bytes;
+	uint8_t kind, in_child;
+};
+
 struct kc__plan {
 	struct kc_graph_entry entry;
 	struct kc_graph_whole whole;
 	struct kc_graph_kernel *kernels; /* entry.kernels of them */
-	struct kc__kernel **chosen;      /* of each, where some of them are not always asked for; else NULL */
+	struct kc__plan_copy *copies;
+	uint32_t copy_count;
+	struct kc__kernel **chosen; /* of each, where some of them are not always asked for; else NULL */
 	struct kc__plan_kind *kinds;
 	uint32_t kind_count;
 	struct kc__device *device; /* NULL: not known */

@@ -181,16 +181,7 @@ BOTH_ASYNC(cuMemcpyHtoAAsync_v2, (CUarray to, size_t at, const void *from, size_
 BOTH_ASYNC(cuMemcpyAtoHAsync_v2, (void *to, CUarray from, size_t at, size_t n, CUstream s), (to, from, at, n, s), KC_COPY_DTOH, n, s)
 /* clang-format on */
 
-static enum kc_transfer_kind kind_of(CUmemorytype from, CUmemorytype to)
-{
-	bool from_host = from == CU_MEMORYTYPE_HOST, to_host = to == CU_MEMORYTYPE_HOST;
-
-	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED || (from_host && to_host))
-		return KC_COPY_OTHER;
-	return from_host ? KC_COPY_HTOD : to_host ? KC_COPY_DTOH : KC_COPY_DTOD;
-}
-
-#define KIND(c) ((c) ? kind_of((c)->srcMemoryType, (c)->dstMemoryType) : KC_COPY_OTHER)
+#define KIND(c) ((c) ? kc__copy_kind((c)->srcMemoryType, (c)->dstMemoryType) : KC_COPY_OTHER)
 #define BYTES_2D(c) ((c) ? (uint64_t)(c)->WidthInBytes * (c)->Height : 0)
 #define BYTES_3D(c) ((c) ? (uint64_t)(c)->WidthInBytes * (c)->Height * (c)->Depth : 0)
 #define TO_HOST(c) (KIND(c) == KC_COPY_DTOH)

@@ -52,6 +52,59 @@ static void count_for_windows(const struct kc__plan *plan, const struct kc_graph
 		atomic_fetch_add_explicit(&kc__shim.window.in_graphs, plan->entry.kernels, memory_order_relaxed);
 }
 
+static uint8_t copies_unmeasured(const struct kc_graph_launch *launch)
+{
+	if (launch->unmeasured == KC_MEASURED && kc__shim.options.measure == KC_MEASURE_KERNELS)
+		return KC_MEASURE_OFF;
+	return launch->unmeasured;
+}
+
+static void expand_copy(const struct kc_graph_launch *launch, const struct kc__plan *plan,
+			const struct kc__plan_copy *copy, struct kc_slot *slot)
+{
+	slot->kind = KC_KIND_TRANSFER;
+	slot->transfer = (struct kc_transfer){
+	    .launched_ns = launch->predicted_at_ns,
+	    .bytes = copy->bytes,
+	    .stream = launch->stream,
+	    .result = launch->result,
+	    .correlation = launch->correlation,
+	    .thread = launch->thread,
+	    .kind = copy->kind,
+	    .device = launch->device,
+	    .unmeasured = copies_unmeasured(launch),
+	    .not_asked = kc__shim.choosing,
+	    .order.known = plan->entry.known,
+	    .enclosing = launch->enclosing,
+	    .in_graph = 1,
+	    .in_child = copy->in_child,
+	    .graph_record = copy->record,
+	};
+	if (!kc__shim.choosing)
+		return;
+	kc__count(KC_COUNT_TRANSFERS_NOT_ASKED);
+	kc_journal_not_asked(kc__shim.journal, slot);
+}
+
+/* Behind the slots of the kernels. */
+static void expand_copies(const struct kc_slot *launch, const struct kc__plan *plan, uint32_t state)
+{
+	uint64_t first = launch->index + 1 + launch->graph_launch.kernels;
+
+	for (uint32_t i = 0; i < launch->graph_launch.copies; i++) {
+		struct kc_slot *slot = kc_journal_at(kc__shim.journal, first + i);
+
+		if (!slot) {
+			kc__count(KC_COUNT_TRANSFERS_DROPPED);
+			continue;
+		}
+		slot->index = first + i;
+		kc_journal_for_transfer(kc__shim.journal, slot);
+		expand_copy(&launch->graph_launch, plan, &plan->copies[i], slot);
+		kc_journal_commit(slot, state);
+	}
+}
+
 void kc__plans_expand(struct kc_slot *launch)
 {
 	uint32_t state = atomic_load_explicit(&launch->state, memory_order_acquire);
@@ -59,7 +112,7 @@ void kc__plans_expand(struct kc_slot *launch)
 	struct kc__plan *plan = find(launch->graph_launch.graph);
 
 	if (plan)
-		kc_journal_make_room(kc__shim.journal, launch, kernels);
+		kc_journal_make_room(kc__shim.journal, launch, (uint64_t)kernels + launch->graph_launch.copies);
 	for (uint32_t i = 0; plan && i < kernels; i++) {
 		struct kc_slot *slot = kc_journal_at(kc__shim.journal, launch->index + 1 + i);
 
@@ -76,6 +129,8 @@ void kc__plans_expand(struct kc_slot *launch)
 			kc_journal_not_asked(kc__shim.journal, slot);
 		kc_journal_commit(slot, state);
 	}
+	if (plan)
+		expand_copies(launch, plan, state);
 	launch->graph_launch.made = 1;
 	if (!plan)
 		return;
@@ -139,6 +194,8 @@ static struct kc__plan *make_again(const struct kc__plan *plan, bool *complete)
 	/* What a launch may change meanwhile is not among it. */
 	struct kc__plan like = {.entry = plan->entry,
 				.device = plan->device,
+				.copies = plan->copies,
+				.copy_count = plan->copy_count,
 				.with_stream = plan->with_stream,
 				.generation = plan->generation};
 	struct kc__plan *again = NULL;

@@ -208,15 +208,13 @@ bool kc__storing_step(int64_t now_ns)
 	return now_ns >= storing.retry_ns && left() >= STORE_SLOTS;
 }
 
-/* Kernels of a graph's launch that have no slots yet. */
-static uint32_t unmade(const struct kc_slot *slot)
+/* A graph's launch whose nodes have no slots yet. */
+static bool is_unmade(const struct kc_slot *slot)
 {
 	uint32_t state = atomic_load(&((struct kc_slot *)slot)->state);
 
 	return slot->kind == KC_KIND_GRAPH_LAUNCH && state != KC_SLOT_EMPTY && state < KC_SLOT_FINAL &&
-		       !slot->graph_launch.made
-		   ? slot->graph_launch.kernels
-		   : 0;
+	       !slot->graph_launch.made;
 }
 
 static void count_lost_slot(const struct kc_slot *slot)
@@ -225,8 +223,10 @@ static void count_lost_slot(const struct kc_slot *slot)
 
 	if (slot->kind == KC_KIND_LAUNCH)
 		kc__count(KC_COUNT_DROPPED);
-	if (slot->kind == KC_KIND_GRAPH_LAUNCH) /* its kernels have no slots yet */
-		atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_DROPPED], unmade(slot));
+	if (is_unmade(slot)) {
+		atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_DROPPED], slot->graph_launch.kernels);
+		atomic_fetch_add(&kc__shim.header->counters[KC_COUNT_TRANSFERS_DROPPED], slot->graph_launch.copies);
+	}
 	if (slot->kind == KC_KIND_LAUNCH && slot->launch.measured_end_ns)
 		kc__count(KC_COUNT_CUPTI_LOST);
 	if (slot->kind == KC_KIND_TRANSFER)
@@ -250,7 +250,7 @@ static uint64_t count_lost(void)
 		    atomic_load_explicit(&slot->state, memory_order_relaxed) >= KC_SLOT_STORED)
 			continue;
 		count_lost_slot(slot);
-		lost += (slot->kind == KC_KIND_LAUNCH) + unmade(slot);
+		lost += is_unmade(slot) ? slot->graph_launch.kernels : slot->kind == KC_KIND_LAUNCH;
 	}
 	kc_journal_memory_counted(kc__shim.journal);
 	return lost;

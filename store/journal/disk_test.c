@@ -310,6 +310,16 @@ static uint64_t launches_in_memory(struct kc_journal *j)
 	return launches;
 }
 
+static uint64_t transfers_in_memory(struct kc_journal *j)
+{
+	const struct kc_memory_segment *memory = kc_journal_header(j)->memory;
+	uint64_t transfers = 0;
+
+	for (uint32_t i = 0; i < KC_MEMORY_SEGMENTS_MAX; i++)
+		transfers += memory[i].number ? memory[i].transfers : 0;
+	return transfers;
+}
+
 static void the_header_tells_what_is_in_memory_alone(void **state)
 {
 	struct rlimit limit = {MIB, RLIM_INFINITY}, old;
@@ -331,6 +341,10 @@ static void the_header_tells_what_is_in_memory_alone(void **state)
 	kc_journal_not_asked(j, kc_journal_at(j, 2 * KC_SEGMENT_SLOTS));
 	kc_journal_not_asked(j, kc_journal_at(j, 0)); /* it is on the disk */
 	assert_int_equal(launches_in_memory(j), 2 * KC_SEGMENT_SLOTS - 1);
+	kc_journal_for_transfer(j, kc_journal_at(j, 2 * KC_SEGMENT_SLOTS + 1));
+	kc_journal_for_transfer(j, kc_journal_at(j, 1));
+	assert_int_equal(launches_in_memory(j), 2 * KC_SEGMENT_SLOTS - 2);
+	assert_int_equal(transfers_in_memory(j), 1);
 	store_all(j);
 	assert_int_equal(launches_in_memory(j), 0);
 	finish(j, 1);

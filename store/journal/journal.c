@@ -55,6 +55,16 @@ static void count_in_memory(struct kc_memory_segment *memory, uint32_t kind, uin
 		atomic_fetch_add_explicit(&memory->transfers, by, memory_order_relaxed);
 }
 
+void kc_journal_for_transfer(struct kc_journal *j, const struct kc_slot *slot)
+{
+	struct kc_memory_segment *memory = memory_of(j, slot->index);
+
+	if (!memory)
+		return;
+	count_in_memory(memory, KC_KIND_LAUNCH, -1u);
+	count_in_memory(memory, KC_KIND_TRANSFER, 1);
+}
+
 void kc_journal_not_asked(struct kc_journal *j, const struct kc_slot *slot)
 {
 	struct kc_memory_segment *memory = memory_of(j, slot->index);

@@ -156,6 +156,9 @@ static inline void kc_journal_commit(struct kc_slot *slot, uint32_t state)
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 }
 
+/* A slot in room is a transfer's: room counts as launches where it is lost. */
+void kc_journal_for_transfer(struct kc_journal *j, const struct kc_slot *slot);
+
 /* The launch or transfer is left out by a choice of the user's, so it is not missed where its slot is lost. */
 void kc_journal_not_asked(struct kc_journal *j, const struct kc_slot *slot);
 

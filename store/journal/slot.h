@@ -188,6 +188,9 @@ struct kc_transfer {
 	/* What the process needs until the transfer is final, as of a launch: */
 	uint64_t link;
 	uint32_t enclosing;
+	uint8_t in_graph; /* a node of a graph: nothing is predicted, as the graph is on the timeline as a whole */
+	uint8_t in_child;
+	uint64_t graph_record;
 };
 
 struct kc_graph_launch {
@@ -212,6 +215,8 @@ struct kc_graph_launch {
 	uint32_t measured_after;                    /* as of struct kc_order */
 	int64_t measured_start_ns, measured_end_ns; /* start of the first node, end of the last */
 	uint64_t link;                              /* worker, as of a launch */
+	uint32_t
+	    copies; /* its copies and memsets, whose slots are behind those of its kernels; 0 where it is `whole` */
 };
 
 /* One part of a dictionary entry */

@@ -198,7 +198,8 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
 #define LAUNCH "SELECT id, shape, stream, launched, measured_wait, measured_span, flags, arguments"
 #define LAUNCHES " FROM launch_row WHERE id BETWEEN ?1 AND ?2"
 
-/* Times of launches are relative to the start of the process; those of transfers are made so here. */
+/* Times of launches are relative to the start of the process; those of transfers are made so here. Of a live process,
+ * transfers without a prediction are nodes of graphs: the timeline was not told of them. */
 static const char *const texts[KC__LOADS] = {
     [KC__LOAD_LAUNCHES] = LAUNCH LAUNCHES,
     [KC__LOAD_RECORDED_LAUNCHES] = LAUNCH ", known, known + measured_after, known + measured_after + decided_after,"
@@ -207,7 +208,7 @@ static const char *const texts[KC__LOADS] = {
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result, t.known_events, t.measured_event, t.decided_event FROM transfer t "
 			   "JOIN process p ON p.id = t.process"
-			   " WHERE t.id BETWEEN ?1 AND ?2",
+			   " WHERE t.id BETWEEN ?1 AND ?2 AND (t.start_ns NOT NULL OR p.source NOT NULL)",
     [KC__LOAD_ARGUMENTS] = "SELECT local, text FROM arguments WHERE process = ?1",
     [KC__LOAD_EVENTS] = "SELECT e.number, e.kind, e.kernel, e.time_ns - p.started_ns, e.device FROM engine_event e"
 			" JOIN process p ON p.id = e.process WHERE e.process = ?1 ORDER BY e.number LIMIT ?2",

@@ -27,8 +27,9 @@ least() { # KEY FILE
 	equal "$(report '$.ledger.captured')" 10000 "captured launches"
 	equal "$(sql "SELECT sum(count) FROM ledger WHERE item IN ('dropped', 'cupti_dropped')")" 0 "dropped"
 	within "$(counted cupti_buffers)" 1 $((launches * 10000 / 64)) "buffers that CUPTI asked for"
-	# The copy and the memset of each launch: of a graph, kernels alone are recorded.
-	equal "$(sql "SELECT count FROM ledger WHERE item = 'transfer_unmatched'")" $((2 * launches)) "transfers of graphs"
+	equal "$(report '$.ledger.transfers')|$(report '$.ledger.transfers_measured')" "$((2 * launches))|$((2 * launches))" \
+		"the copy and the memset of each launch"
+	equal "$(report '$.ledger.transfer_records')|$(report '$.ledger.transfers_unmatched')" "$((2 * launches))|0" "their records"
 	ledger_adds_up
 }
 
@@ -186,4 +187,66 @@ whole() { # COMMAND...: into kerncast.db
 	whole env KERNCAST_AFTER=600 SIMCUDA_FAULT=cupti-graph-nodes "$graph" added 100 12
 	equal "$(report '$.ledger.graphs_whole')|$(report '$.ledger.not_asked')" "6|600" "graphs, not asked for"
 	within "$(report '$.ledger.unmatched')" 1188 1200 "records without a launch"
+}
+
+# --- copies and memsets of graphs
+
+copies() { # OPTIONS PROGRAM-ARGUMENTS...: prints kind, bytes, transfers, measured, why not
+	local options=$1
+	shift
+	rm -f kerncast.db*
+	# shellcheck disable=SC2086
+	"$kerncast" run -q $options -o kerncast.db -- "$build/awkward/graph_copies" "$@" >/dev/null || true
+	sql "SELECT kind, bytes, count(*), count(measured_end_ns), coalesce(group_concat(DISTINCT unmeasured), '')
+		FROM transfer GROUP BY kind, bytes, unmeasured IS NULL ORDER BY kind, bytes, unmeasured"
+}
+
+# TRANSFERS MEASURED, which are as many as CUPTI's records
+transfers_add_up() {
+	equal "$(report '$.ledger.transfers')|$(report '$.ledger.transfers_measured')|$(report '$.ledger.transfer_records')" "$1|$2|$2" \
+		"transfers, measured, records"
+	equal "$(report '$.ledger.transfers_unmatched')|$(report '$.ledger.transfers_dropped')" "0|0" "unmatched, dropped"
+}
+
+@test "copies and memsets of a graph and of its child graph: each is a transfer, and has its record" {
+	equal "$(copies "" mixed 10)" $'DtoD|64|10|10|\nDtoH|32|10|10|\nHtoD|256|10|10|\nmemset|128|10|10|'
+	transfers_add_up 40 40
+	equal "$(report '$.ledger.launches')|$(report '$.ledger.matched')" "10|10" "kernels"
+	equal "$(sql "SELECT count(*) FROM transfer t JOIN launch l USING (process, correlation, stream) WHERE t.launched_ns = l.launched_ns")" \
+		40 "with the call of their graph's launch"
+	ledger_adds_up
+}
+
+@test "copies and memsets of a graph without a kernel" {
+	equal "$(copies "" alone 10)" $'DtoD|64|10|10|\nmemset|128|10|10|'
+	transfers_add_up 20 20
+}
+
+@test "copies of a graph that are changed and disabled" {
+	equal "$(copies "" changed 10)" $'DtoD|64|20|20|\nDtoH|32|10|10|\nHtoD|256|10|10|\nHtoD|512|10|10|\nmemset|128|20|20|'
+	transfers_add_up 70 70
+	ledger_adds_up
+}
+
+@test "copies of graphs that are not measured, and whose records are dropped" {
+	local what
+	for what in kernels off; do
+		equal "$(copies --measure=$what mixed 10)" \
+			$'DtoD|64|10|0|measure_off\nDtoH|32|10|0|measure_off\nHtoD|256|10|0|measure_off\nmemset|128|10|0|measure_off'
+		transfers_add_up 40 0
+		ledger_adds_up
+	done
+	SIMCUDA_FAULT=cupti-drop=3 copies "" mixed 30
+	within "$(report '$.ledger.transfers_measured')" 60 119 "measured"
+	transfers_add_up 120 "$(report '$.ledger.transfers_measured')"
+	equal "$(sql "SELECT count(*) FROM transfer WHERE measured_end_ns IS NULL AND unmeasured NOT IN ('record_dropped', 'not_delivered')")" 0
+	equal "$(copies --graphs=whole mixed 10)" "" "where the graph is measured as one"
+	equal "$(report '$.ledger.graphs_measured')|$(report '$.ledger.transfers_unmatched')" "10|0" "graphs, records without a transfer"
+}
+
+@test "copies of graphs that are launched before and after what is asked for are counted" {
+	copies "--after 4 --for 3" mixed 10
+	equal "$(report '$.ledger.transfers')|$(report '$.ledger.transfers_not_asked')" "12|28" "transfers, not asked for"
+	equal "$(report '$.ledger.transfers_unmatched')" 0 "records without a transfer"
+	ledger_adds_up
 }

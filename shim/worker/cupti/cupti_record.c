@@ -6,6 +6,28 @@
 #include <cupti.h>
 #include <string.h>
 
+/* CUpti_ActivityMemcpyKind */
+static enum kc_transfer_kind kind_of(uint8_t copy)
+{
+	switch (copy) {
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+		return KC_COPY_HTOD;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+		return KC_COPY_DTOH;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+		return KC_COPY_DTOD;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+		return KC_COPY_PEER;
+	default:
+		return KC_COPY_OTHER;
+	}
+}
+
 bool kc__cupti_read(const void *at, int64_t offset_ns, struct kc__record *record)
 {
 	const CUpti_Activity *activity = at;
@@ -33,6 +55,8 @@ bool kc__cupti_read(const void *at, int64_t offset_ns, struct kc__record *record
 	case CUPTI_ACTIVITY_KIND_MEMCPY: {
 		const CUpti_ActivityMemcpy6 *m = (const void *)activity;
 
+		record->kind = kind_of(m->copyKind);
+		record->bytes = m->bytes;
 		record->correlation = m->correlationId;
 		record->graph_node = m->graphNodeId;
 		start = m->start;
@@ -42,6 +66,8 @@ bool kc__cupti_read(const void *at, int64_t offset_ns, struct kc__record *record
 	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
 		const CUpti_ActivityMemcpyPtoP4 *m = (const void *)activity;
 
+		record->kind = KC_COPY_PEER;
+		record->bytes = m->bytes;
 		record->correlation = m->correlationId;
 		record->graph_node = m->graphNodeId;
 		start = m->start;
@@ -51,6 +77,8 @@ bool kc__cupti_read(const void *at, int64_t offset_ns, struct kc__record *record
 	case CUPTI_ACTIVITY_KIND_MEMSET: {
 		const CUpti_ActivityMemset4 *m = (const void *)activity;
 
+		record->kind = KC_MEMSET;
+		record->bytes = m->bytes;
 		record->correlation = m->correlationId;
 		record->graph_node = m->graphNodeId;
 		start = m->start;

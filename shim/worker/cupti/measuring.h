@@ -26,6 +26,8 @@ struct kc__record {
 	uint32_t is_kernel, is_graph; /* else a copy or memset */
 	uint64_t graph_node;          /* 0: not of a graph */
 	uint32_t grid[3], block[3];
+	enum kc_transfer_kind kind; /* of a copy or memset */
+	uint64_t bytes;             /* likewise */
 	int64_t start_ns, end_ns;
 };
 /* cupti_record.c: offset_ns: its clock is ahead of ours by. false: of a kind that is not asked for */

@@ -10,7 +10,7 @@ enum {
 	ORPHANS_MAX = 8192,  /* records whose launch has not returned yet, or not by the driver call's id */
 	SWEEP_SLOTS = 16384, /* looked at in one step of a search for records that never came */
 };
-/* Of a launch of a graph in the list of what is late: the empty slots of its kernels have been passed over. */
+/* Of a launch of a graph in the list of what is late: the empty slots of its nodes have been passed over. */
 #define PASSED (UINT64_C(1) << 63)
 #define ORPHAN_NS 1000000000ll /* a record without a launch for so long has none */
 /* Decided as unknown after so long. A thread that runs ahead gets its records back four at a time at the lowest rates
@@ -312,9 +312,16 @@ static void matched_graph(struct kc__join *join, struct kc_slot *slot)
 		finish(join, slot);
 }
 
-static void matched_transfer(struct kc__join *join, struct kc_slot *slot)
+/* The nodes of a graph are not on the timeline, and what they were set to since they were read, the record alone says.
+ */
+static void matched_transfer(struct kc__join *join, struct kc_slot *slot, const struct kc__record *record)
 {
-	join->driver.transfer_measured(&slot->transfer);
+	if (slot->transfer.in_graph) {
+		slot->transfer.kind = (uint8_t)record->kind;
+		slot->transfer.bytes = record->bytes;
+	} else {
+		join->driver.transfer_measured(&slot->transfer);
+	}
 	finish(join, slot);
 }
 
@@ -330,7 +337,7 @@ static void matched(struct kc__join *join, struct kc_slot *slot, const struct kc
 	else if (slot->kind == KC_KIND_GRAPH_LAUNCH)
 		matched_graph(join, slot);
 	else
-		matched_transfer(join, slot);
+		matched_transfer(join, slot, record);
 }
 
 /* The kernels of a graph are launched together, and have a nanosecond each in its order (kc_graph_expand()). */
@@ -442,11 +449,6 @@ static void on_record(const struct kc__record *record, void *arg)
 
 	if (match(join, record, false))
 		return;
-	/* A copy or memset node's: of a graph, kernels alone are recorded, so none will come. */
-	if (!record->is_kernel && record->graph_node) {
-		match_last(join, record);
-		return;
-	}
 	if (join->orphan_count == ORPHANS_MAX)
 		make_room(join);
 	*orphan_at(join, join->orphan_count++) = (struct orphan){*record, join->driver.now_ns()};
@@ -481,23 +483,28 @@ static void on_return(struct kc__join *join, struct kc_slot *slot)
 
 static void on_filled(struct kc__join *join, struct kc_slot *slot, uint32_t state);
 
-/* passed: the slots of its kernels are looked at now, and else each in its turn. */
+/* Behind it, of its nodes. */
+static uint64_t slots_of_graph(const struct kc_slot *slot)
+{
+	return (uint64_t)slot->graph_launch.kernels + slot->graph_launch.copies;
+}
+
+/* passed: the slots of its nodes are looked at now, and else each in its turn. */
 static void on_graph_launch(struct kc__join *join, struct kc_slot *slot, bool passed)
 {
-	uint64_t first = slot->index + 1;
-	uint32_t kernels = slot->graph_launch.kernels;
+	uint64_t first = slot->index + 1, nodes = slots_of_graph(slot);
 
 	join->driver.expand(slot);
 	if (slot->graph_launch.whole && !slot->graph_launch.unmeasured)
 		await_record(join, slot);
 	else
 		finish(join, slot);
-	for (uint32_t i = 0; passed && i < kernels; i++) {
-		struct kc_slot *kernel = slot_at(join, first + i);
-		uint32_t state = kernel ? atomic_load_explicit(&kernel->state, memory_order_relaxed) : KC_SLOT_EMPTY;
+	for (uint64_t i = 0; passed && i < nodes; i++) {
+		struct kc_slot *node = slot_at(join, first + i);
+		uint32_t state = node ? atomic_load_explicit(&node->state, memory_order_relaxed) : KC_SLOT_EMPTY;
 
 		if (state == KC_SLOT_RETURNED)
-			on_filled(join, kernel, state);
+			on_filled(join, node, state);
 	}
 }
 
@@ -562,7 +569,7 @@ static void scan(struct kc__join *join)
 			if (join->late_count == LATE_MAX)
 				return;
 			join->late[join->late_count++] = join->scan | (passes ? PASSED : 0);
-			join->scan += passes ? slot->graph_launch.kernels : 0;
+			join->scan += passes ? slots_of_graph(slot) : 0;
 		} else if (state == KC_SLOT_EMPTY) {
 			return;
 		} else {

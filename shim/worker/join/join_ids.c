@@ -169,22 +169,40 @@ static bool same_shape(const struct kc_launch *l, const struct kc__record *recor
  * node decides or, where that is not known, the launch shape. Of a node in a child graph CUPTI 13.0 tells another id
  * when the graph is instantiated than its records have: the shape decides where no id does, in the order of the nodes.
  */
+static enum kc__fit kernel_fits(const struct kc__record *record, const struct kc_launch *l)
+{
+	if (!l->graph_record || !record->graph_node)
+		return same_shape(l, record) ? KC__FITS : KC__FITS_NOT;
+	if (l->graph_record == record->graph_node)
+		return KC__FITS;
+	return l->in_child && same_shape(l, record) ? KC__FITS_PERHAPS : KC__FITS_NOT;
+}
+
+/* Likewise, and where no id decides, what is copied does. A node may have been set to copy something else since. */
+static enum kc__fit copy_fits(const struct kc__record *record, const struct kc_transfer *t)
+{
+	bool same = (record->kind == KC_MEMSET) == (t->kind == KC_MEMSET) && record->graph_node;
+	bool as_read = record->bytes == t->bytes && (record->kind == t->kind || t->kind == KC_COPY_OTHER);
+
+	if (t->graph_record && t->graph_record == record->graph_node)
+		return KC__FITS;
+	if (!same || (t->graph_record && !t->in_child))
+		return KC__FITS_NOT;
+	return as_read && !t->graph_record ? KC__FITS : KC__FITS_PERHAPS;
+}
+
 static enum kc__fit record_fits(const struct kc__record *record, const struct kc_slot *slot)
 {
-	const struct kc_launch *l = &slot->launch;
+	bool in_graph = slot->kind == KC_KIND_LAUNCH ? slot->launch.graph_launch != 0 : slot->transfer.in_graph;
 
 	if (record->is_kernel != (slot->kind == KC_KIND_LAUNCH) ||
 	    record->is_graph != (slot->kind == KC_KIND_GRAPH_LAUNCH))
 		return KC__FITS_NOT;
 	if (record->is_graph)
 		return KC__FITS;
-	if (!record->is_kernel || !l->graph_launch)
+	if (!in_graph)
 		return record->graph_node ? KC__FITS_NOT : KC__FITS;
-	if (!l->graph_record || !record->graph_node)
-		return same_shape(l, record) ? KC__FITS : KC__FITS_NOT;
-	if (l->graph_record == record->graph_node)
-		return KC__FITS;
-	return l->in_child && same_shape(l, record) ? KC__FITS_PERHAPS : KC__FITS_NOT;
+	return record->is_kernel ? kernel_fits(record, &slot->launch) : copy_fits(record, &slot->transfer);
 }
 
 /* Where the record has the id of the runtime call, which may have launched several kernels, the launch shape tells. */

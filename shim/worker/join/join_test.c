@@ -330,25 +330,6 @@ static void nodes_of_a_large_graph_take_no_longer_each(void **state)
 	assert_true(many_s < 64 * 8 * (few_s + 1e-4));
 }
 
-/* Of a graph, kernels alone are recorded. */
-static void a_record_of_a_copy_in_a_graph_is_unmatched_at_once(void **state)
-{
-	struct kc__record *copy;
-
-	(void)state;
-	graph_node(7, 41, 5);
-	deliver(7, 200, 300)->graph_node = 41;
-	copy = deliver(7, 300, 400);
-	copy->is_kernel = 0;
-	copy->graph_node = 42;
-	assert_int_equal(step_at(1000), 0);
-	assert_int_equal(counted(KC_COUNT_TRANSFER_RECORDS), 1);
-	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
-	step_at(1 * S);
-	step_at(3 * S);
-	assert_int_equal(counted(KC_COUNT_TRANSFER_UNMATCHED), 1);
-}
-
 static void a_record_waits_for_its_call_to_return(void **state)
 {
 	struct kc_slot *slot = call(1, 100);
@@ -559,7 +540,6 @@ int main(void)
 	    TEST(at_the_last_look_so_does_a_graph_that_was_not_filled),
 	    TEST(any_node_of_a_graph_may_be_measured_last),
 	    TEST(nodes_of_a_large_graph_take_no_longer_each),
-	    TEST(a_record_of_a_copy_in_a_graph_is_unmatched_at_once),
 	    TEST(a_record_waits_for_its_call_to_return),
 	    TEST(a_record_without_a_launch_counts_as_unmatched_after_a_second),
 	    TEST(a_record_of_what_was_not_asked_for_is_not_counted),

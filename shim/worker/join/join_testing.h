@@ -106,9 +106,31 @@ static inline uint32_t stream_places(void)
 	return STREAMS + 1;
 }
 
-/* Two kernels, each with an id in CUPTI's records. */
+static inline void expand_copy(const struct kc_graph_launch *launch, struct kc_slot *slot, uint32_t i)
+{
+	slot->kind = KC_KIND_TRANSFER;
+	slot->transfer = (struct kc_transfer){
+	    .stream = launch->stream,
+	    .launched_ns = launch->predicted_at_ns,
+	    .correlation = launch->correlation,
+	    .unmeasured = launch->unmeasured,
+	    .kind = KC_COPY_HTOD,
+	    .in_graph = 1,
+	    .graph_record = 41 + launch->kernels + i,
+	};
+}
+
+/* Kernels, and copies after them, each with an id in CUPTI's records. */
 static inline void expand(struct kc_slot *launch)
 {
+	for (uint32_t i = 0; i < launch->graph_launch.copies; i++) {
+		struct kc_slot *slot =
+		    kc_journal_at(world.journal, launch->index + 1 + launch->graph_launch.kernels + i);
+
+		slot->index = launch->index + 1 + launch->graph_launch.kernels + i;
+		expand_copy(&launch->graph_launch, slot, i);
+		kc_journal_commit(slot, state_of(launch));
+	}
 	for (uint32_t i = 0; i < launch->graph_launch.kernels; i++) {
 		struct kc_slot *slot = kc_journal_at(world.journal, launch->index + 1 + i);
 

@@ -107,6 +107,8 @@ static uint64_t hash_of(const struct kc_slot *slot)
 {
 	const struct kc_launch *l = &slot->launch;
 
+	if (slot->kind == KC_KIND_TRANSFER && slot->transfer.graph_record && !slot->transfer.in_child)
+		return hash_of_node(slot->transfer.graph_record);
 	if (slot->kind != KC_KIND_LAUNCH)
 		return 0;
 	return l->graph_record && !l->in_child
@@ -187,10 +189,12 @@ static struct kc_slot *table_take(struct kc_journal *journal, struct kc__slot_ta
 
 	if (table->id && table->id != record->correlation && !(by_either && table->enclosing == record->correlation))
 		return NULL;
-	if (!record->is_kernel)
-		return take_from(journal, &table->chains[0], record, fits, by_either);
-	if (record->graph_node) /* by_shape may be the same chain: then it is found there */
+	if (record->graph_node) /* the other one may be the same chain: then it is found there */
 		slot = take_from(journal, &table->chains[by_node], record, fits, by_either);
+	if (!slot && !record->is_kernel)
+		slot = take_from(journal, &table->chains[0], record, fits, by_either);
+	if (!record->is_kernel)
+		return slot;
 	if (!slot)
 		slot = take_from(journal, &table->chains[by_shape], record, fits, by_either);
 	/* The record does not say which node it is of, and slots may be filed under their nodes. */
