@@ -113,17 +113,20 @@ static void name_blocks(struct kc_run_kernel *kernel)
 {
 	const struct kc_variants *v = &kernel->variants;
 	double own_ns = v->at[0].measured_ns;
+	int may_be_faster = 0;
 
-	kernel->answer = KC_RUN_KEEP;
-	for (uint32_t i = 0; i < kernel->ranking.count && kernel->named_count < KC_RUN_BLOCKS_NAMED; i++) {
+	for (uint32_t i = 0; i < kernel->ranking.count; i++) {
 		const struct kc_variant *variant = &v->at[kernel->ranking.order[i]];
 
-		if (!isnan(variant->measured_ns) || variant->state != KC_VARIANT_ESTIMATED || !(variant->ns < own_ns))
+		if (!isnan(variant->measured_ns) || variant->state != KC_VARIANT_ESTIMATED)
 			continue;
-		if (!kernel->named_count)
-			kernel->answer = variant->high_ns < own_ns ? KC_RUN_FASTER : KC_RUN_CANNOT_TELL;
-		kernel->named[kernel->named_count++] = kernel->ranking.order[i];
+		may_be_faster |= variant->low_ns < own_ns;
+		if (variant->ns <= (1 - KC_RUN_LEAST_GAIN) * own_ns && kernel->named_count < KC_RUN_BLOCKS_NAMED)
+			kernel->named[kernel->named_count++] = kernel->ranking.order[i];
 	}
+	kernel->answer = !may_be_faster ? KC_RUN_KEEP : KC_RUN_CANNOT_TELL;
+	if (kernel->named_count && v->at[kernel->named[0]].high_ns < own_ns)
+		kernel->answer = KC_RUN_FASTER;
 }
 
 int kc_run_answer(struct kc_run_kernel *kernel)

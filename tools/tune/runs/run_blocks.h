@@ -20,12 +20,15 @@
 
 #define KC_RUN_KERNELS_MAX 26u
 #define KC_RUN_BLOCKS_NAMED 3u /* of a kernel, to be tried */
+/* A block is named that is expected to gain so much, a share of the time: by less, the same code differs from run to
+ * run (KernelTuner/kernel_tuner, issue 282: 1 to 3 %). */
+#define KC_RUN_LEAST_GAIN 0.02
 
 /* Whether another block is faster. X(constant, in words) */
 #define KC_RUN_ANSWERS(X)                                                                                              \
 	X(FASTER, "yes")              /* the first that is named, by its whole range */                                \
-	X(CANNOT_TELL, "cannot tell") /* it may be */                                                                  \
-	X(KEEP, "no")                 /* none is expected to be */                                                     \
+	X(CANNOT_TELL, "cannot tell") /* one may be */                                                                 \
+	X(KEEP, "no")                 /* none is, by its whole range */                                                \
 	X(UNKNOWN, "not known")       /* for the reason in `why` */
 
 enum kc_run_answer {

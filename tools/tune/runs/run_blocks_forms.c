@@ -78,6 +78,16 @@ static const char *shape(const uint32_t of[3], const uint32_t other[3], char out
 	return out;
 }
 
+/* Of a kernel of which no block is named, in a few words; "": one is. */
+static const char *why_none(const struct kc_run_kernel *kernel)
+{
+	if (*kernel->why)
+		return kernel->why;
+	if (kernel->answer == KC_RUN_KEEP)
+		return "no block with which it does the same work is faster, by their whole ranges";
+	return kernel->named_count ? "" : "no block is expected to be 2 % faster, but the ranges hold some that are";
+}
+
 static void fill_kernel(const struct kc_run_blocks *run, unsigned i, struct kernel_row *row)
 {
 	const struct kc_run_kernel *kernel = &run->kernels[i];
@@ -95,9 +105,7 @@ static void fill_kernel(const struct kc_run_blocks *run, unsigned i, struct kern
 	row->label = row->label_text;
 	row->block = shape(kernel->code.shape.block, kernel->code.shape.grid, row->block_text);
 	row->why = *kernel->why ? kernel->why : NULL;
-	row->note = *kernel->why                    ? kernel->why
-		    : kernel->answer == KC_RUN_KEEP ? "no block that its code allows is expected to be faster"
-						    : "";
+	row->note = why_none(kernel);
 }
 
 static void fill_block(const struct kc_run_kernel *kernel, const struct kernel_row *of, unsigned i,
