@@ -29,7 +29,7 @@ struct request {
 	struct kc_common_options common;
 	const char *path, *device, *timed;
 	const char *run, *code; /* of a database */
-	int is_database;        /* that path names */
+	int is_database;        /* that path names; or it is NULL, and it is the one in use */
 	const char *in_file;    /* FILE[:NAME], a kernel whose block shapes are asked for; NULL: none */
 	const char *arguments;
 	struct kc_launch_options launch;
@@ -71,10 +71,16 @@ static unsigned parse_top(const char *arg, struct argp_state *state)
 	return (unsigned)n;
 }
 
+/* Nor any option of a list or a kernel. */
+static int names_no_variants(const struct request *request)
+{
+	return !request->in_file && !request->launch.launch.given && !request->timed && !request->t4 &&
+	       !request->device && !request->common.database;
+}
+
 static void check_database(struct request *request, struct argp_state *state)
 {
-	if (request->in_file || request->launch.launch.given || request->timed || request->t4 || request->device ||
-	    request->common.database)
+	if (!names_no_variants(request))
 		argp_error(state,
 			   "%s is a database, whose run tells kernels, launches, times and GPU: --run, --code, --top, "
 			   "--json and --csv belong to it",
@@ -86,7 +92,7 @@ static void check_database(struct request *request, struct argp_state *state)
 
 static void check(struct request *request, struct argp_state *state)
 {
-	request->is_database = request->path && kc_output_is_database(request->path);
+	request->is_database = request->path ? kc_output_is_database(request->path) : names_no_variants(request);
 	if (request->is_database) {
 		check_database(request, state);
 		return;
@@ -307,11 +313,12 @@ const struct kc_command kc_command_tune = {
     .group = KC_GROUP_TUNE,
     .name = "tune",
     .summary = "tells which block sizes or other variants of a kernel to time, and when to stop",
-    .arguments = "[LIST|DB]",
+    .arguments = "[DB|LIST]",
     .options = options,
     .run = tune_main,
     .manual =
-	"Of a database, the kernels of a run that took most time are asked for other block sizes: what the kernel is\n"
+	"Of a database (default: kerncast.db), the kernels of a run that took most time are asked for other block "
+	"sizes: what the kernel is\n"
 	"expected to take with them, by its code and what it took with its own, with a 90 % range; whether\n"
 	"one is faster, or that this cannot be told, which is a frequent answer. The code is read from where the run\n"
 	"had it from, and must come to the work that the run recorded. It must tell a thread's work by its place in\n"

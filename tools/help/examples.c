@@ -223,7 +223,7 @@ const struct kc_example kc_examples_of_kerncast[] = {
     {
 	.command = "tune",
 	.commands = "  kerncast tune matmul.csv -d h100\n"
-		    "  kerncast tune matmul.csv -d h100 --timed cache.json\n",
+		    "  kerncast tune kerncast.db\n",
 	.output =
 	    "…\n"
 	    "To be timed first\n"

@@ -214,7 +214,11 @@ refused() { # WORDS ARG...: tune fails with 1 and these words
 @test "lists and times that are wrong are refused in a sentence" {
 	matmuls >matmul.csv
 	keep none "$kerncast" tune
-	equal "$(<none.status)" 2 "status of kerncast tune"
+	equal "$(<none.status)" 1 "status of kerncast tune"
+	contains "$(<none.err)" "kerncast.db: no such file"
+	keep none "$kerncast" tune --device h100
+	equal "$(<none.status)" 2 "status of kerncast tune --device"
+	contains "$(<none.err)" "give either a list"
 	keep none "$kerncast" tune matmul.csv
 	equal "$(<none.status)" 2 "status of kerncast tune"
 	contains "$(<none.err)" "no device given"
@@ -343,8 +347,10 @@ of_kernel() { # PATH within a kernel of tuned.json [its place]
 	done >threads
 	within "$(head -n 1 threads)" 129 1024 "threads of the largest block that is named"
 	within "$(tail -n 1 threads)" 32 128 "the same with 128 at most"
-	"$kerncast" tune run.db --json >tuned.json
+	mv run.db kerncast.db
+	"$kerncast" tune --json >tuned.json
 	equal "$(of_kernel faster)" yes "where the run had the code from"
+	mv kerncast.db run.db
 	for options in "" "--top 1"; do
 		# shellcheck disable=SC2086 # none or two
 		"$kerncast" tune run.db --code "$build/explain/matmul.ptx" $options --json >tuned.json
