@@ -96,6 +96,9 @@ json.dump({"deviceProperties": [{"id": gpu, "name": "NVIDIA A100-SXM4-40GB", "co
 	equal "$(sqlite3 :memory: "SELECT group_concat(x, ', ') FROM (SELECT min(f, s) || ' + ' || max(f, s) AS x FROM
 		(SELECT json_extract(value, '$.first') AS f, json_extract(value, '$.second') AS s
 		FROM json_each(CAST(readfile('pairs.json') AS TEXT), '$.pairs')) ORDER BY 1)")" "fourth + fourth, fourth + one, fourth + other, one + one, one + other, one + third, other + other, other + third, third + third"
+	"$kerncast" pairs gpus.db >pairs.txt
+	contains "$(<pairs.txt)" "9 pairs: gain not known, as what A, B, C and D need is not."
+	equal "$(grep -c 'in turn' pairs.txt || true)" 0 "lines of pairs of which nothing is known"
 }
 
 @test "every launch that runs beside a long one counts, however many there are; what ends as another begins does not" {
@@ -115,6 +118,9 @@ json.dump({"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB", "comp
 	"$kerncast" import trace.json -o long.db >/dev/null
 	"$kerncast" pairs --json long.db >pairs.json
 	equal "$(each "first <> second AND measured = 6001") $(each "first = second AND measured = 0")" "1 2"
+	"$kerncast" pairs long.db >pairs.txt
+	equal "$(grep -c '^  [A-Z] + [A-Z] ' pairs.txt)" 1 "lines of pairs: that which was measured"
+	contains "$(<pairs.txt)" "2 more pairs: gain not known, as what A and B need is not."
 }
 
 @test "wrong use: status 2; nothing to look at: status 1" {

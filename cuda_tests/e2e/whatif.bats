@@ -49,6 +49,10 @@ trace() { # GPU OUT ROW...: a database of kernels, each "name blocks µs", one a
 	contains "$(<there.txt)" "1 more kernel: --top N shows more of them."
 	"$kerncast" whatif --device h100 --json k20.db >there.json
 	equal "$(each "evidence = 'new'")" 2 "an architecture that was not in training"
+	# a run without gaps is told once
+	"$kerncast" import "$root/cuda_tests/traces/traces/solo_bsp/Tesla-K40.csv.gz" -o k40.db >/dev/null
+	"$kerncast" whatif --device gtx980 k40.db >there.txt
+	equal "$(grep -c '^Kernels: ' there.txt) $(grep -c '^Run: ' there.txt || true)" "1 0"
 }
 
 @test "an anchor: what was timed there, the same kernel at another size, five others, and one other that moves nothing" {
