@@ -185,7 +185,7 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 	if (rc == 0 && (!request->csv || kc_report_is_activity(request->by)))
 		rc = kc_query_activity(store, data, &activity);
 	if (rc == 0 && (request->common.json || request->by == KC_BY_STEP))
-		rc = kc_query_steps(store, data, filter, &steps);
+		rc = kc_query_steps(store, data, filter, request->by == KC_BY_STEP, &steps);
 	if (rc == 0 && (request->common.json || request->by == KC_BY_RANGE))
 		rc = kc_query_scopes(store, data, filter, KC_SCOPE_RANGE, &scopes[KC_SCOPE_RANGE]);
 	if (rc == 0 && (request->common.json || request->by == KC_BY_OPERATOR))
@@ -265,6 +265,10 @@ const struct kc_command kc_command_report = {
 	"A launch of an imported trace is shown with the prediction of\n"
 	".Nm\n"
 	".Cm replay .\n"
+	".Pp\n"
+	"Where neither the trace nor NVTX tells steps,\n"
+	".Fl -by Cm step\n"
+	"finds them by what repeats, if anything tells them from layers, and says by what.\n"
 	".Pp\n"
 	"Launches that processes left in their journals, because they were killed or could not store them, are\n"
 	"imported first.\n",

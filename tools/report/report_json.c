@@ -3,6 +3,7 @@
 #include "report_fields.h"
 #include "scope_fields.h"
 #include "step_fields.h"
+#include "step_searches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -312,6 +313,8 @@ json_t *kc_report_json(const struct kc_report_view *view)
 	set(out, "concurrency", kc_json_concurrency(data));
 	set(out, "activity", kc_json_activity(data, view->activity));
 	set(out, "steps", view->steps ? kc_json_steps(view->steps) : json_null());
+	set(out, "found_steps", view->steps ? kc_json_found_steps(view->steps) : json_null());
+	set(out, "step_searches", view->steps ? kc_json_step_searches(view->steps) : json_null());
 	set(out, "ranges", scopes(view, KC_SCOPE_RANGE));
 	set(out, "operators", scopes(view, KC_SCOPE_OPERATOR));
 	set(out, "graphs", graphs(data));

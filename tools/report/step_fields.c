@@ -1,4 +1,5 @@
 #include "step_fields.h"
+#include "step_searches.h"
 #include "tools/command.h"
 #include "tools/output/fields.h"
 
@@ -77,21 +78,31 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 		kc_error("--by step needs the times of all launches: add --exact, which reads all of them");
 		return KC_EXIT_FAILED;
 	}
-	if (!steps->has_steps) {
-		kc_error("%s: no steps are known; an imported trace has them where torch.profiler was told of each "
-			 "(schedule, step()), and a run has NVTX ranges that are called ProfilerStep#N",
-			 view->database);
-		return KC_EXIT_FAILED;
-	}
+	if (!steps->has_steps)
+		return kc_steps_missing(view->database, steps);
 	rows = in_order(steps, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;
 	rc = kc_fields_put(&fields, 0, rows, n, (struct kc_fields_form){csv, view->data->simulated, INDENT});
 	free(rows);
+	if (rc == 0 && !csv)
+		kc_step_searches_print(steps);
 	return rc;
+}
+
+static json_t *list(const struct kc_steps_report *steps, int is_asked)
+{
+	if (steps->too_many)
+		return json_null();
+	return kc_fields_json_list(&fields, steps->at, is_asked ? steps->count : 0);
 }
 
 json_t *kc_json_steps(const struct kc_steps_report *steps)
 {
-	return steps->too_many ? json_null() : kc_fields_json_list(&fields, steps->at, steps->count);
+	return list(steps, !steps->is_searched);
+}
+
+json_t *kc_json_found_steps(const struct kc_steps_report *steps)
+{
+	return steps->is_searched ? list(steps, 1) : json_null();
 }

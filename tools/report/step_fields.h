@@ -6,7 +6,9 @@
 
 /* Of --by step. 0; -ENOMEM; KC_EXIT_FAILED after a message. */
 int kc_steps_by(const struct kc_report_view *view, size_t most, int csv);
-/* null: too many launches to be read. */
+/* Those that are told, and those that were found where none are. null: too many launches to be read; found ones were
+ * not searched for. */
 json_t *kc_json_steps(const struct kc_steps_report *steps);
+json_t *kc_json_found_steps(const struct kc_steps_report *steps);
 
 #endif

@@ -27,6 +27,8 @@ struct reader {
 	struct kc_store *store;
 	struct kc_filter *filter;
 	struct kc_steps steps;
+	struct kc_steps inner;        /* what is nested in `steps` */
+	struct kc__list searches;     /* struct kc_step_search, by process; none where steps are told */
 	struct kc__list uses;         /* struct kc_step_use: those of `steps`, then one for each process */
 	struct kc_ids kernels;        /* a number less 1 is a place in `communicates` */
 	struct kc__list communicates; /* char */
@@ -34,7 +36,7 @@ struct reader {
 	struct kc__list of;           /* size_t: the place in `uses` of each of these, by its number less 1 */
 	struct kc__list intervals;    /* of the process that is being read */
 	sqlite3_stmt *launches, *transfers, *kernel;
-	uint64_t left; /* rows that may still be read */
+	uint64_t most, left; /* rows that may be read each time, and now still */
 };
 
 static int communicates(struct reader *r, int64_t kernel, uint32_t *out)
@@ -211,32 +213,48 @@ static int begin_steps(struct reader *r)
 	return 0;
 }
 
-static int name_use(struct reader *r, int with_process, struct kc_step_use *use)
+/* What a step of the process is called. */
+static const char *word(const struct kc_steps_report *report, int64_t process, int is_inner)
 {
-	char process[KC_PROCESS_NAME_BYTES] = "", step[32] = "outside of steps";
+	if (is_inner)
+		return "inner repeat";
+	for (size_t i = 0; i < report->search_count; i++)
+		if (report->searches[i].process == process && report->searches[i].verdict == KC_STEPS_NESTED)
+			return "outer repeat";
+	return "step";
+}
+
+static int name_use(const struct kc_steps_report *report, struct kc_store *store, int with_process, int is_inner,
+		    struct kc_step_use *use)
+{
+	char process[KC_PROCESS_NAME_BYTES] = "", step[48] = "outside of steps";
 	int64_t pid;
-	int rc = with_process ? kc_process_name(r->store, use->process, &pid, process) : 0;
+	int rc = with_process ? kc_process_name(store, use->process, &pid, process) : 0;
 
 	if (use->number >= 0)
-		snprintf(step, sizeof(step), "step %lld", (long long)use->number);
+		snprintf(step, sizeof(step), "%s %lld", word(report, use->process, is_inner), (long long)use->number);
 	if (rc == 0 && asprintf(&use->name, "%s%s%s", process, *process ? ", " : "", step) < 0)
 		rc = -ENOMEM;
 	return rc;
 }
 
-/* Without what nothing was launched in, of steps only where there is a filter. */
-static int take(struct reader *r, int with_processes, struct kc_steps_report *out)
+/* Without what nothing was launched in, of steps only where there is a filter; of inner repeats without what is in
+ * none.
+ */
+static int take(struct reader *r, int with_processes, int is_inner, struct kc_steps_report *out)
 {
-	struct kc_step_use *use = r->uses.at;
+	struct kc_step_use *use = r->uses.at, *all = realloc(out->at, (out->count + r->uses.count + 1) * sizeof(*all));
 	int rc = 0;
 
-	out->at = calloc(r->uses.count + 1, sizeof(*out->at));
-	if (!out->at)
+	if (!all)
 		return -ENOMEM;
+	out->at = all;
 	for (size_t i = 0; rc == 0 && i < r->uses.count; i++, use++) {
 		if (!use->launches && !use->copies && (r->filter || use->number < 0))
 			continue;
-		rc = name_use(r, with_processes, use);
+		if (is_inner && use->number < 0)
+			continue;
+		rc = name_use(out, r->store, with_processes, is_inner, use);
 		if (rc == 0)
 			out->at[out->count++] = *use;
 	}
@@ -249,6 +267,8 @@ static void close_reader(struct reader *r)
 	sqlite3_finalize(r->transfers);
 	sqlite3_finalize(r->kernel);
 	kc_steps_free(&r->steps);
+	kc_steps_free(&r->inner);
+	free(r->searches.at);
 	kc_ids_free(&r->kernels);
 	kc_ids_free(&r->devices);
 	free(r->uses.at);
@@ -257,28 +277,65 @@ static void close_reader(struct reader *r)
 	free(r->intervals.at);
 }
 
-static int make(struct reader *r, const struct kc_report *report, struct kc_steps_report *out)
+static int search_process(sqlite3_stmt *process, void *arg)
 {
-	int rc = kc_steps_load(r->store, &report->selection, &r->steps);
+	struct reader *r = arg;
+	int64_t id = sqlite3_column_int64(process, 0);
+	struct kc_step_search *search;
 
-	out->has_steps = r->steps.all.count > 0;
-	if (rc || !out->has_steps)
-		return rc;
-	rc = prepare(r);
-	if (rc == 0)
-		rc = begin_steps(r);
-	if (rc == 0)
-		rc = kc__select(r->store, &report->selection,
-				"SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id", read_process, r);
-	return rc ? rc : take(r, report->process_count > 1, out);
+	if (id < 1 || id > KC_PROCESS_MAX)
+		return 0;
+	search = kc__list_add(&r->searches, sizeof(*search));
+	return search ? kc_step_search(r->store, id, &r->left, &r->steps.all, &r->inner.all, search) : -ENOMEM;
 }
 
-int kc_query_steps(struct kc_store *s, const struct kc_report *report, struct kc_filter *filter,
+#define PROCESSES "SELECT id FROM process WHERE run BETWEEN ?1 AND ?2 ORDER BY id"
+
+/* Adds a row to the report for each of r->steps. */
+static int use_steps(struct reader *r, const struct kc_report *report, int is_inner, struct kc_steps_report *out)
+{
+	int rc;
+
+	r->uses.count = 0;
+	r->left = r->most;
+	rc = begin_steps(r);
+	if (rc == 0)
+		rc = kc__select(r->store, &report->selection, PROCESSES, read_process, r);
+	return rc ? rc : take(r, report->process_count > 1, is_inner, out);
+}
+
+static int make(struct reader *r, const struct kc_report *report, int search, struct kc_steps_report *out)
+{
+	struct kc_steps outer;
+	int rc = kc_steps_load(r->store, &report->selection, &r->steps);
+
+	out->is_searched = search && rc == 0 && !r->steps.all.count;
+	if (out->is_searched)
+		rc = kc__select(r->store, &report->selection, PROCESSES, search_process, r);
+	out->searches = r->searches.at;
+	out->search_count = r->searches.count;
+	r->searches.at = NULL;
+	out->has_steps = r->steps.all.count > 0;
+	if (rc == 0 && out->has_steps)
+		rc = prepare(r);
+	if (rc == 0 && out->has_steps)
+		rc = use_steps(r, report, 0, out);
+	if (rc == 0 && r->inner.all.count) {
+		outer = r->steps;
+		r->steps = r->inner;
+		r->inner = outer;
+		rc = use_steps(r, report, 1, out);
+	}
+	return rc;
+}
+
+int kc_query_steps(struct kc_store *s, const struct kc_report *report, struct kc_filter *filter, int search,
 		   struct kc_steps_report **out)
 {
-	struct reader r = {.store = s, .filter = filter, .left = report->exact ? UINT64_MAX : KC_ACTIVITY_MOST};
+	uint64_t most = report->exact ? UINT64_MAX : KC_ACTIVITY_MOST;
+	struct reader r = {.store = s, .filter = filter, .most = most, .left = most};
 	struct kc_steps_report *made = calloc(1, sizeof(*made));
-	int rc = made ? make(&r, report, made) : -ENOMEM;
+	int rc = made ? make(&r, report, search, made) : -ENOMEM;
 
 	close_reader(&r);
 	*out = NULL;
@@ -299,5 +356,6 @@ void kc_steps_report_free(struct kc_steps_report *steps)
 	for (size_t i = 0; i < steps->count; i++)
 		free(steps->at[i].name);
 	free(steps->at);
+	free(steps->searches);
 	free(steps);
 }

@@ -3,10 +3,12 @@
  * were launched in it, whenever they ran.
  *
  *   kc_step_use       one step of a process; or what a process launched in no step
- *   kc_steps_report   those of the runs of a report, by process and time
+ *   kc_steps_report   those of the runs of a report, by process and time; where
+ *                     repeats are nested, the outer ones come first
  *
  * It is made from the rows of launches, those that match the filter; of a process
- * they are in memory at once, 48 bytes each. Of a report that is not exact no more
+ * they are in memory at once, 48 bytes each, and some 120 while steps are searched
+ * for (step_search.h). Of a report that is not exact no more
  * than KC_ACTIVITY_MOST rows are read (activity.h).
  */
 #ifndef KC_STEP_USE_H
@@ -14,10 +16,11 @@
 
 #include "store/query/filter.h"
 #include "store/query/query.h"
+#include "step_search.h"
 
 struct kc_step_use {
-	char
-	    *name; /* "step 3", "rank 1 (pid 2001), step 3" where the runs have several processes; "outside of steps" */
+	char *name; /* "step 3", of what is nested "outer repeat 3", "inner repeat 12"; "outside of steps"; where the
+		       runs have several processes, "rank 1 (pid 2001), step 3" */
 	int64_t process;
 	int64_t number;              /* -1: in no step */
 	double at_ns;                /* its start, since that of the process; NAN: in no step */
@@ -34,10 +37,14 @@ struct kc_steps_report {
 	int has_steps; /* 0: the runs have none, and nothing was made */
 	struct kc_step_use *at;
 	size_t count;
+	int is_searched;                 /* none of the runs tells steps, and they were searched for */
+	struct kc_step_search *searches; /* of each process, then */
+	size_t search_count;
 };
 
-/* 0 or -errno. Free *out with kc_steps_report_free(). */
-int kc_query_steps(struct kc_store *s, const struct kc_report *report, struct kc_filter *filter,
+/* search: whether to search for steps where none of the runs tells any. 0 or -errno. Free *out with
+ * kc_steps_report_free(). */
+int kc_query_steps(struct kc_store *s, const struct kc_report *report, struct kc_filter *filter, int search,
 		   struct kc_steps_report **out);
 void kc_steps_report_free(struct kc_steps_report *steps);
 
