@@ -14,7 +14,8 @@
 
 /* The library may count a launch with less effort: within 2 % of what is exact (predictor/code/counts.h). */
 #define ALIKE 0.02
-#define NOTHING 1e-3 /* per thread: less is none */
+#define SAME_TIME 0.01 /* of two blocks, as a share of it: less than runs of one differ by */
+#define NOTHING 1e-3   /* per thread: less is none */
 
 const char *kc_run_answer_words(enum kc_run_answer answer)
 {
@@ -109,10 +110,25 @@ static int find_code(struct kc_run_kernel *kernel, const char *path)
 
 /* --- blocks */
 
+/* Blocks are told by increasing times. Of those that are expected to take the same the one with the narrowest range is
+ * named. */
+static void name_block(struct kc_run_kernel *kernel, uint32_t place, double *last_ns)
+{
+	const struct kc_variant *at = kernel->variants.at, *variant = &at[place];
+	uint32_t *last = &kernel->named[kernel->named_count ? kernel->named_count - 1 : 0];
+
+	if (kernel->named_count && variant->ns <= (1 + SAME_TIME) * *last_ns) {
+		*last = variant->deviation < at[*last].deviation ? place : *last;
+	} else if (kernel->named_count < KC_RUN_BLOCKS_NAMED) {
+		kernel->named[kernel->named_count++] = place;
+		*last_ns = variant->ns;
+	}
+}
+
 static void name_blocks(struct kc_run_kernel *kernel)
 {
 	const struct kc_variants *v = &kernel->variants;
-	double own_ns = v->at[0].measured_ns;
+	double own_ns = v->at[0].measured_ns, last_ns = 0;
 	int may_be_faster = 0;
 
 	for (uint32_t i = 0; i < kernel->ranking.count; i++) {
@@ -121,8 +137,8 @@ static void name_blocks(struct kc_run_kernel *kernel)
 		if (!isnan(variant->measured_ns) || variant->state != KC_VARIANT_ESTIMATED)
 			continue;
 		may_be_faster |= variant->low_ns < own_ns;
-		if (variant->ns <= (1 - KC_RUN_LEAST_GAIN) * own_ns && kernel->named_count < KC_RUN_BLOCKS_NAMED)
-			kernel->named[kernel->named_count++] = kernel->ranking.order[i];
+		if (variant->ns <= (1 - KC_RUN_LEAST_GAIN) * own_ns)
+			name_block(kernel, kernel->ranking.order[i], &last_ns);
 	}
 	kernel->answer = !may_be_faster ? KC_RUN_KEEP : KC_RUN_CANNOT_TELL;
 	if (kernel->named_count && v->at[kernel->named[0]].high_ns < own_ns)

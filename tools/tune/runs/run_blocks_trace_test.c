@@ -11,7 +11,7 @@
  * Nothing was chosen on these recordings, but that a gain of 2 % is named (on the GPUs to choose on, where it
  * changes 0.1 points). As last seen (every eighth size), on GPUs to choose on, 295 answers: lost
  * 6.4 % by the first named, 20.4 % by 256 threads, 38.5 % by the highest occupancy; 95.6 % of times in their ranges; of
- * 86 that were told to be faster 3 were not. On GPUs to report on, 150 answers: 2.7, 16.2 and 34.6 %; 98.3 %; none
+ * 86 that were told to be faster 3 were not. On GPUs to report on, 150 answers: 2.6, 16.2 and 34.6 %; 98.3 %; none
  * of 33.
  */
 #include "run_blocks.h"
