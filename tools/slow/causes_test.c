@@ -1,106 +1,4 @@
-#include "causes.h"
-#include "tools/diff/diff_testing.h"
-
-#include "store/database/schema.h"
-
-#define RUNS 3
-
-/* Runs of one process each. Launches follow one another, 1 us apart, unless said otherwise. */
-struct trial {
-	struct made made; /* runs[0] and [1]: earlier ones */
-	int64_t ends_ns[RUNS];
-	size_t earlier;
-	struct kc_slow_runs runs;
-	struct kc_diff diff;
-	struct kc_slow slow;
-};
-
-static struct kc_measured_launch *add(struct trial *t, int run, const char *kernel, double ns)
-{
-	struct kc_measured_run *to = t->made.runs + run;
-	struct kc_measured_launch *l = launch(&t->made, run, kernel, ns);
-	struct kc_measured_moment *moment = kc__list_add(&to->moments, sizeof(*moment));
-
-	assert_non_null(moment);
-	*moment = (struct kc_measured_moment){.id = INT64_C(1) << KC_SEQUENCE_BITS | (int64_t)to->launches.count,
-					      .start_ns = t->ends_ns[run] + 1000,
-					      .matches = 1,
-					      .device = 1};
-	t->ends_ns[run] = moment->start_ns + llround(ns);
-	return l;
-}
-
-/* On a GPU of the first or second model. */
-static struct kc_measured_launch *add_on(struct trial *t, int run, uint32_t model, uint32_t blocks, double ns)
-{
-	struct kc_measured_launch *l = add(t, run, "a", ns);
-	struct kc_measured_shape shape = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
-
-	shape.model = kc_intern(&t->made.names.model_ids, 'm', &model, sizeof(model));
-	assert_int_equal(kc_measured_kernel_number(&t->made.names, "a", "a", &shape.kernel), 0);
-	assert_int_equal(kc_measured_shape_number(&t->made.names, &shape, &l->shape), 0);
-	l->stream = model;
-	return l;
-}
-
-static void add_many(struct trial *t, int run, const char *kernel, int count, double ns)
-{
-	for (int i = 0; i < count; i++)
-		add(t, run, kernel, ns);
-}
-
-/* A launch of `kernel`, and one of `other` that begins with it. */
-static void add_overlapped(struct trial *t, int run, const char *kernel, double ns, const char *other, double other_ns)
-{
-	struct kc_measured_moment *moments;
-	size_t count;
-
-	add(t, run, kernel, ns)->overlap = KC_OVERLAP_BEHIND;
-	add(t, run, other, other_ns)->overlap = KC_OVERLAP_BEHIND;
-	((struct kc_measured_launch *)t->made.runs[run].launches.at)[t->made.runs[run].launches.count - 1].stream = 2;
-	moments = t->made.runs[run].moments.at;
-	count = t->made.runs[run].moments.count;
-	moments[count - 1].start_ns = moments[count - 2].start_ns;
-}
-
-/* Run 2 is judged by the runs before it. */
-static void find_past(struct trial *t, double over)
-{
-	const struct kc_diff_limits limits = {over, 1000};
-	const struct kc_diff_input inputs[KC_SIDES] = {{t->made.runs + 2 - t->earlier, t->earlier, NULL},
-						       {t->made.runs + 2, 1, NULL}};
-
-	t->runs = (struct kc_slow_runs){&t->made.names, inputs[KC_OLD].runs, t->earlier, t->made.runs + 2};
-	if (t->earlier)
-		assert_int_equal(kc_diff_compare(&t->made.names, inputs, &limits, &t->diff), 0);
-	assert_int_equal(kc_slow_find(&t->runs, t->earlier ? &t->diff : NULL, &limits, &t->slow), 0);
-}
-
-static void find(struct trial *t)
-{
-	find_past(t, 0.05);
-}
-
-static void end(struct trial *t)
-{
-	kc_slow_free(&t->slow);
-	kc_diff_free(&t->diff);
-	made_free(&t->made);
-}
-
-static void found(const struct trial *t, enum kc_slow_cause cause, uint64_t launches, double lost_ns)
-{
-	assert_int_equal(t->slow.causes[cause].launches, launches);
-	if (!near(t->slow.causes[cause].ns, lost_ns, lost_ns * 1e-4 + 0.1))
-		fail_msg("%s lost %.1f ns, not %.1f", kc_slow_cause_name(cause), t->slow.causes[cause].ns, lost_ns);
-}
-
-static void nothing_else(const struct trial *t, uint64_t launches, double lost_ns)
-{
-	assert_int_equal(t->slow.lost.launches, launches);
-	assert_int_equal(t->slow.found_count, launches);
-	assert_true(near(t->slow.lost.ns, lost_ns, lost_ns * 1e-4 + 0.1));
-}
+#include "slow_testing.h"
 
 static void what_is_as_always_is_not_slow(void **state)
 {
@@ -131,44 +29,6 @@ static void one_launch_is_not_explained(void **state)
 	nothing_else(&t, 1, 20000);
 	assert_int_equal(t.slow.found[0].place, 20);
 	assert_true(near(t.slow.found[0].should_ns, 10000, 0.1));
-	end(&t);
-}
-
-/* 10 us on one model, 20 us on the other, which has one of 40 us. */
-static void launches_on_another_model_are_no_peers(void **state)
-{
-	struct trial t = {0};
-
-	(void)state;
-	for (int i = 0; i < 100; i++) {
-		add_on(&t, 2, 1, 1, 10000);
-		if (i % 4 == 0)
-			add_on(&t, 2, 2, 1, i == 60 ? 40000 : 20000);
-	}
-	find(&t);
-	found(&t, KC_SLOW_UNEXPLAINED, 1, 20000);
-	nothing_else(&t, 1, 20000);
-	assert_int_equal(t.slow.unknown.launches, 0);
-	end(&t);
-}
-
-/* What the known sizes take on the faster model says nothing about the new one on the slower: 30 us in place of 20. */
-static void a_new_size_on_one_of_two_models(void **state)
-{
-	struct trial t = {.earlier = 1};
-
-	(void)state;
-	for (int run = 1; run < RUNS; run++)
-		for (int i = 0; i < 60; i++) {
-			add_on(&t, run, 1, 1, 10000);
-			if (i % 3 == 0)
-				add_on(&t, run, 2, 1, 20000);
-		}
-	for (int i = 0; i < 20; i++)
-		add_on(&t, 2, 2, 2, 30000);
-	find(&t);
-	found(&t, KC_SLOW_SIZE, 20, 20 * 10000);
-	nothing_else(&t, 20, 20 * 10000);
 	end(&t);
 }
 
@@ -295,121 +155,6 @@ static void two_causes_in_one_launch(void **state)
 	end(&t);
 }
 
-static void a_new_launch_shape(void **state)
-{
-	struct trial t = {.earlier = 1};
-
-	(void)state;
-	add_many(&t, 1, "a", 40, 10000);
-	add_many(&t, 2, "a", 20, 10000);
-	for (int i = 0; i < 5; i++)
-		add(&t, 2, "a", 25000)->shape = shape_of(&t.made, "a", 2);
-	for (int i = 0; i < 12; i++) /* smaller ones lose nothing, and those within the limits */
-		add(&t, 2, "a", i % 2 ? 5000 : 10300)->shape = shape_of(&t.made, "a", i % 2 ? 3 : 4);
-	find(&t);
-	found(&t, KC_SLOW_SIZE, 5, 5 * 15000);
-	nothing_else(&t, 5, 5 * 15000);
-	end(&t);
-}
-
-/* 30 % slower than before in the known size, so in the new one, too: 10 us, 20 for the size, 26 as it is slower. */
-static void a_new_size_of_a_slower_kernel(void **state)
-{
-	struct trial t = {.earlier = 1};
-
-	(void)state;
-	add_many(&t, 1, "a", 40, 10000);
-	add_many(&t, 2, "a", 40, 13000);
-	for (int i = 0; i < 10; i++)
-		add(&t, 2, "a", 26000)->shape = shape_of(&t.made, "a", 2);
-	find(&t);
-	found(&t, KC_SLOW_SIZE, 10, 10 * 10000);
-	found(&t, KC_SLOW_SLOWER, 50, 40 * 3000 + 10 * 6000);
-	end(&t);
-}
-
-static void new_arguments(void **state)
-{
-	struct trial t = {.earlier = 1};
-
-	(void)state;
-	for (int run = 1; run < 3; run++)
-		for (int i = 0; i < 40; i++)
-			add(&t, run, "a", 10000)->arguments = 1;
-	for (int i = 0; i < 5; i++)
-		add(&t, 2, "a", 25000)->arguments = 2;
-	find(&t);
-	found(&t, KC_SLOW_SIZE, 5, 5 * 15000);
-	nothing_else(&t, 5, 5 * 15000);
-	end(&t);
-}
-
-/* Without earlier runs: after 64 launches of one size it is a new one, after 20 it is not. */
-static void a_size_that_comes_late(void **state)
-{
-	for (int early = 0; early < 2; early++) {
-		struct trial t = {0};
-
-		(void)state;
-		add_many(&t, 2, "a", early ? 20 : 64, 10000);
-		for (int i = 0; i < 20; i++)
-			add(&t, 2, "a", 20000)->shape = shape_of(&t.made, "a", 2);
-		find(&t);
-		if (early)
-			nothing_else(&t, 0, 0);
-		else
-			found(&t, KC_SLOW_SIZE, 20, 200000);
-		end(&t);
-	}
-}
-
-/* After 40 of 400 launches others are as usual as the first. */
-static void a_size_of_the_first_quarter_is_no_new_one(void **state)
-{
-	struct trial t = {0};
-
-	(void)state;
-	add_many(&t, 2, "a", 40, 10000);
-	for (int i = 0; i < 20; i++)
-		add(&t, 2, "a", 20000)->shape = shape_of(&t.made, "a", 2);
-	add_many(&t, 2, "a", 340, 10000);
-	find(&t);
-	nothing_else(&t, 0, 0);
-	end(&t);
-}
-
-/* Every twelfth launch has other arguments and takes twice the time: each as it should. */
-static void arguments_have_peers_of_their_own(void **state)
-{
-	struct trial t = {0};
-
-	(void)state;
-	for (int i = 0; i < 120; i++)
-		add(&t, 2, "a", i % 12 ? 10000 : 20000)->arguments = i % 12 ? 1 : 2;
-	find(&t);
-	nothing_else(&t, 0, 0);
-	end(&t);
-}
-
-/* Of two slow launches, one matches the filter, and all others are its peers. */
-static void only_what_matches_is_judged(void **state)
-{
-	struct trial t = {0};
-	struct kc_measured_moment *moments;
-
-	(void)state;
-	add_many(&t, 2, "a", 20, 10000);
-	add_many(&t, 2, "a", 2, 30000);
-	moments = t.made.runs[2].moments.at;
-	for (int i = 0; i < 21; i++)
-		moments[i].matches = 0;
-	find(&t);
-	found(&t, KC_SLOW_UNEXPLAINED, 1, 20000);
-	nothing_else(&t, 1, 20000);
-	assert_int_equal(t.slow.measured.launches, 1);
-	end(&t);
-}
-
 /* The second half takes a third longer; one launch in it is as before. */
 static void drift_within_the_run(void **state)
 {
@@ -488,37 +233,6 @@ static void the_limit_is_what_was_asked_for(void **state)
 	end(&t);
 }
 
-/* Each after another kernel, so that there are seven peers and the first launch, which is none. */
-static void the_first_launch_is_nobodys_peer(void **state)
-{
-	static const char *const others[] = {"s", "t", "u", "v", "w", "x", "y", "z"};
-	struct trial t = {0};
-
-	(void)state;
-	for (int i = 0; i < 8; i++) {
-		add(&t, 2, others[i], 5000);
-		add(&t, 2, "a", 10000);
-	}
-	find(&t);
-	assert_int_equal(t.slow.unknown.launches, 16);
-	end(&t);
-}
-
-/* Three that can be each other's peers are too few; the fourth is the first launch. */
-static void few_peers_tell_nothing(void **state)
-{
-	struct trial t = {0};
-
-	(void)state;
-	add_many(&t, 2, "a", 3, 10000);
-	add(&t, 2, "a", 90000);
-	find(&t);
-	nothing_else(&t, 0, 0);
-	assert_int_equal(t.slow.unknown.launches, 4);
-	assert_true(near(t.slow.unknown.ns, 120000, 0.1));
-	end(&t);
-}
-
 /* What always is overlapped has no peers that ran alone. */
 static void what_never_runs_alone_is_counted(void **state)
 {
@@ -530,21 +244,6 @@ static void what_never_runs_alone_is_counted(void **state)
 	find(&t);
 	nothing_else(&t, 0, 0);
 	assert_int_equal(t.slow.never_alone.launches, 40);
-	end(&t);
-}
-
-/* 10 us after one kernel, 20 us after another, five times in all: each as it should. */
-static void positions_have_peers_of_their_own(void **state)
-{
-	struct trial t = {0};
-
-	(void)state;
-	for (int i = 0; i < 50; i++) {
-		add(&t, 2, i % 10 ? "one" : "two", 5000);
-		add(&t, 2, "a", i % 10 ? 10000 : 20000);
-	}
-	find(&t);
-	nothing_else(&t, 0, 0);
 	end(&t);
 }
 
@@ -600,31 +299,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_is_as_always_is_not_slow),
 	    cmocka_unit_test(one_launch_is_not_explained),
-	    cmocka_unit_test(launches_on_another_model_are_no_peers),
-	    cmocka_unit_test(a_new_size_on_one_of_two_models),
 	    cmocka_unit_test(the_first_launch),
 	    cmocka_unit_test(overlapped_launches),
 	    cmocka_unit_test(overlap_explains_no_more_than_its_time),
 	    cmocka_unit_test(overlap_with_what_began_before),
 	    cmocka_unit_test(what_should_be_follows_the_level_of_the_run),
-	    cmocka_unit_test(a_size_of_the_first_quarter_is_no_new_one),
-	    cmocka_unit_test(arguments_have_peers_of_their_own),
-	    cmocka_unit_test(only_what_matches_is_judged),
 	    cmocka_unit_test(scatter_is_not_slow),
 	    cmocka_unit_test(overlapped_launches_are_judged_together),
 	    cmocka_unit_test(the_limit_is_what_was_asked_for),
-	    cmocka_unit_test(the_first_launch_is_nobodys_peer),
 	    cmocka_unit_test(slower_than_in_earlier_runs),
 	    cmocka_unit_test(two_causes_in_one_launch),
-	    cmocka_unit_test(a_new_launch_shape),
-	    cmocka_unit_test(a_new_size_of_a_slower_kernel),
-	    cmocka_unit_test(new_arguments),
-	    cmocka_unit_test(a_size_that_comes_late),
 	    cmocka_unit_test(drift_within_the_run),
 	    cmocka_unit_test(small_losses_are_none),
-	    cmocka_unit_test(few_peers_tell_nothing),
 	    cmocka_unit_test(what_never_runs_alone_is_counted),
-	    cmocka_unit_test(positions_have_peers_of_their_own),
 	    cmocka_unit_test(a_process_slower_than_another),
 	    cmocka_unit_test(what_waits_for_a_slower_process),
 	};
