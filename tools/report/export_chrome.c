@@ -60,10 +60,11 @@ static const struct process *process_of(const struct trace *trace, int64_t id)
 
 static void enter_process(struct trace *trace, int64_t id)
 {
-	const struct process *process = process_of(trace, id);
+	const struct process *process;
 
 	if (trace->process == id)
 		return;
+	process = process_of(trace, id);
 	trace->process = id;
 	trace->offset_ns = process ? kc_minus_ns(process->to_unix_ns, trace->base_unix_ns) : 0;
 	kc__tracks_of(&trace->tracks, id);
@@ -75,7 +76,7 @@ static void put_metadata(struct trace *trace, int64_t pid, const char *what, con
 	struct kc__chrome_text *text = &trace->out.text;
 
 	kc__chrome_begin(&trace->out, "M", pid, 0);
-	kc__chrome_named(text, "name", what);
+	kc__chrome_word(text, "name", what);
 	kc__chrome_put(text, ",\"args\":{\"");
 	kc__chrome_put(text, key);
 	kc__chrome_put(text, "\":");
@@ -229,7 +230,7 @@ static int put_slice(struct trace *trace, const struct kc__chrome_op *op, enum k
 	put_name(text, op, kind);
 	kc__chrome_key(text, "dur");
 	kc__chrome_put_us(text, duration_ns);
-	kc__chrome_named(text, "cname", kc__chrome_colour(op));
+	kc__chrome_word(text, "cname", kc__chrome_colour(op));
 	end_slice(trace);
 	return 0;
 }
@@ -267,7 +268,8 @@ static int put_call(struct trace *trace, const struct kc__chrome_op *op, struct 
 		track->graph_start_ns = op->called_ns;
 		track->graph_tid = tid;
 		begin_slice(trace, "X", tid, op->called_ns);
-		kc__chrome_named(text, "name", op->call);
+		kc__chrome_key(text, "name");
+		kc__chrome_put_string(text, op->call);
 		kc__chrome_put(text, ",\"cat\":\"call\",\"dur\":");
 		kc__chrome_put_us(text, kc_minus_ns(op->launched_ns, op->called_ns));
 		put_call_args(text, op);
@@ -300,7 +302,7 @@ static void put_flow(struct trace *trace, const struct kc__chrome_op *op, struct
 	sort_places(places, count);
 	for (size_t i = 0; i < count; i++) {
 		begin_slice(trace, i == 0 ? "s" : i + 1 < count ? "t" : "f", places[i].tid, places[i].ts_ns);
-		kc__chrome_named(text, "name", op->category);
+		kc__chrome_word(text, "name", op->category);
 		kc__chrome_put(text, ",\"cat\":\"flow\"");
 		kc__chrome_id(text, (uint64_t)trace->process << KC_SEQUENCE_BITS | (uint64_t)op->sequence);
 		kc__chrome_put(text, i + 1 < count ? "}" : ",\"bp\":\"e\"}");

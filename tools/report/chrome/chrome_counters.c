@@ -13,37 +13,33 @@
 #define MOST_PERCENT 1e12         /* no error means anything beyond */
 #define MOST_SMS INT64_C(1000000) /* so that sums of them stay numbers */
 
-static void swap(struct kc__happening *a, struct kc__happening *b)
+/* Both put a happening where it belongs, up or down from a place that is free. */
+static void put_up(struct kc__happening *heap, size_t i, struct kc__happening happening)
 {
-	struct kc__happening kept = *a;
-
-	*a = *b;
-	*b = kept;
+	for (; i > 0 && happening.time_ns < heap[(i - 1) / 2].time_ns; i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = happening;
 }
 
-static void sift_up(struct kc__happening *heap, size_t i)
+static void put_down(struct kc__happening *heap, size_t count, struct kc__happening happening)
 {
-	for (; i > 0 && heap[i].time_ns < heap[(i - 1) / 2].time_ns; i = (i - 1) / 2)
-		swap(heap + i, heap + (i - 1) / 2);
-}
+	size_t i = 0;
 
-static void sift_down(struct kc__happening *heap, size_t count)
-{
-	for (size_t i = 0, next; (next = 2 * i + 1) < count; i = next) {
-		if (next + 1 < count && heap[next + 1].time_ns < heap[next].time_ns)
-			next++;
-		if (heap[i].time_ns <= heap[next].time_ns)
-			return;
-		swap(heap + i, heap + next);
+	for (size_t next; (next = 2 * i + 1) < count; i = next) {
+		next += next + 1 < count && heap[next + 1].time_ns < heap[next].time_ns;
+		if (happening.time_ns <= heap[next].time_ns)
+			break;
+		heap[i] = heap[next];
 	}
+	heap[i] = happening;
 }
 
 static struct kc__happening take_first(struct kc__counter *counter)
 {
 	struct kc__happening first = counter->heap[0];
 
-	counter->heap[0] = counter->heap[--counter->count];
-	sift_down(counter->heap, counter->count);
+	counter->count--;
+	put_down(counter->heap, counter->count, counter->heap[counter->count]);
 	return first;
 }
 
@@ -61,8 +57,7 @@ static int add(struct kc__counter *counter, int64_t time_ns, int64_t change)
 	}
 	if (counter->is_shown && time_ns < counter->last_ns)
 		time_ns = counter->last_ns;
-	counter->heap[counter->count] = (struct kc__happening){time_ns, change};
-	sift_up(counter->heap, counter->count++);
+	put_up(counter->heap, counter->count++, (struct kc__happening){time_ns, change});
 	return 0;
 }
 

@@ -23,40 +23,42 @@
 enum {
 	ID,
 	PROCESS,
-	STREAM,
-	START,
-	END,
-	MEASURED_START,
-	MEASURED_END,
-	LAUNCHED,
-	THREAD,
-	IMPORTED,
 	PROCESS_STARTED,
-	KIND,
-	BYTES,
+	IMPORTED,
+	STREAM,
+	THREAD,
+	LAUNCHED,
+	TRANSFER_START,
+	TRANSFER_END,
+	TRANSFER_MEASURED_START,
+	TRANSFER_MEASURED_END,
+	TRANSFER_KIND,
+	TRANSFER_BYTES,
 	TRANSFER_DEVICE,
-	SHAPE = KIND,
+	WAIT = TRANSFER_START,
+	SPAN,
+	MEASURED_WAIT,
+	MEASURED_SPAN,
+	SHAPE,
 	FLAGS,
 	LEAD,
 	SLOWDOWN,
 	SOLO,
-	SOLO_LOW,
-	SOLO_HIGH,
+	BELOW,
+	ABOVE,
 	GRAPH_LAUNCH,
 };
 
-/* As the view `launch` has them, but for what its names and the launch shape say (chrome_shapes.h). */
+/* As they are stored: what the view `launch` computes and looks up for each row would take longer than all else. */
 static const char launch_sql[] =
-    "SELECT r.id, p.id, coalesce(r.stream, 0), p.started_ns + r.launched + r.wait,"
-    " p.started_ns + r.launched + r.wait + r.span, p.started_ns + r.launched + r.measured_wait,"
-    " p.started_ns + r.launched + r.measured_wait + r.measured_span, p.started_ns + r.launched, r.thread,"
-    " p.source NOT NULL, p.started_ns, r.shape, r.flags, r.lead, 1 + r.slowdown / ?4, r.solo, r.solo - r.below,"
-    " r.solo + r.above, r.graph_launch FROM process p CROSS JOIN launch_row r WHERE +p.run BETWEEN ?1 AND ?2"
-    " AND p.id BETWEEN 0 AND ?5 AND r.id BETWEEN p.id << 40 AND (p.id << 40) + ?3 ORDER BY p.id, r.id";
+    "SELECT r.id, p.id, p.started_ns, p.source NOT NULL, r.stream, r.thread, r.launched, r.wait, r.span,"
+    " r.measured_wait, r.measured_span, r.shape, r.flags, r.lead, r.slowdown, r.solo, r.below, r.above,"
+    " r.graph_launch FROM process p CROSS JOIN launch_row r WHERE +p.run BETWEEN ?1 AND ?2"
+    " AND p.id BETWEEN 0 AND ?4 AND r.id BETWEEN p.id << 40 AND (p.id << 40) + ?3 ORDER BY p.id, r.id";
 
 static const char transfer_sql[] =
-    "SELECT t.id, t.process, coalesce(t.stream, 0), t.start_ns, t.end_ns, t.measured_start_ns,"
-    " t.measured_end_ns, t.launched_ns, t.thread, p.source NOT NULL, p.started_ns, t.kind, t.bytes, t.device"
+    "SELECT t.id, t.process, p.started_ns, p.source NOT NULL, t.stream, t.thread, t.launched_ns, t.start_ns, t.end_ns,"
+    " t.measured_start_ns, t.measured_end_ns, t.kind, t.bytes, t.device"
     " FROM transfer t JOIN process p ON p.id = t.process WHERE p.run BETWEEN ?1 AND ?2 ORDER BY t.id";
 
 int64_t kc__chrome_integer(sqlite3_stmt *row, int i)
@@ -70,16 +72,16 @@ const char *kc__chrome_string(sqlite3_stmt *row, int i)
 }
 
 /* A trace without times of calls has the start of the kernel in their place. */
-static void read_call(sqlite3_stmt *row, const char *call, struct kc__chrome_op *op)
+static void read_call(sqlite3_stmt *row, const char *call, int64_t launched_ns, struct kc__chrome_op *op)
 {
-	op->launched_ns = op->called_ns = kc__chrome_integer(row, LAUNCHED);
+	op->launched_ns = op->called_ns = launched_ns;
 	op->thread = kc__chrome_integer(row, THREAD);
 	if (!kc__chrome_integer(row, IMPORTED) || op->launched_ns != op->start_ns[KC__TRACK_MEASURED])
 		op->call = call ? call : "unknown";
 }
 
 /* So that it can be asked whether it matches. */
-static void note_launch(sqlite3_stmt *row, int64_t kernel, int64_t device, struct kc__chrome_op *op)
+static void note_launch(int64_t started_ns, int64_t kernel, int64_t device, struct kc__chrome_op *op)
 {
 	op->launch = (struct kc_filter_launch){
 	    .id = op->process << KC_SEQUENCE_BITS | op->sequence,
@@ -87,8 +89,8 @@ static void note_launch(sqlite3_stmt *row, int64_t kernel, int64_t device, struc
 	    .stream = op->stream,
 	    .kernel = kernel,
 	    .device = device,
-	    .launched_ns = kc_minus_ns(op->launched_ns, kc__chrome_integer(row, PROCESS_STARTED)),
-	    .measured_ns = kc_minus_ns(kc__chrome_integer(row, MEASURED_END), kc__chrome_integer(row, MEASURED_START)),
+	    .launched_ns = kc_minus_ns(op->launched_ns, started_ns),
+	    .measured_ns = kc_minus_ns(op->end_ns[KC__TRACK_MEASURED], op->start_ns[KC__TRACK_MEASURED]),
 	};
 }
 
@@ -99,25 +101,30 @@ static void read_common(sqlite3_stmt *row, const char *category, struct kc__chro
 	    .sequence = kc__chrome_integer(row, ID) & KC_SEQUENCE_MASK,
 	    .stream = kc__chrome_integer(row, STREAM),
 	    .category = category,
-	    .start_ns = {kc__chrome_integer(row, START), kc__chrome_integer(row, MEASURED_START)},
-	    .end_ns = {kc__chrome_integer(row, END), kc__chrome_integer(row, MEASURED_END)},
 	    .error_percent = NAN,
 	    .ratio = NAN,
 	};
-	for (int kind = 0; kind < KC__CHROME_KINDS; kind++) {
-		if (op->end_ns[kind] < op->start_ns[kind]) /* a damaged row */
-			op->end_ns[kind] = 0;
-	}
+}
+
+static void set_time(struct kc__chrome_op *op, enum kc__track_kind kind, int64_t start_ns, int64_t end_ns)
+{
+	op->start_ns[kind] = start_ns;
+	op->end_ns[kind] = end_ns < start_ns ? 0 : end_ns; /* less: a damaged row */
 }
 
 static int read_transfer(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
 {
-	const char *kind = kc__chrome_string(source->row, KIND);
+	sqlite3_stmt *row = source->row;
+	const char *kind = kc__chrome_string(row, TRANSFER_KIND);
 
 	(void)replayed;
-	read_common(source->row, "transfer", op);
-	read_call(source->row, kind, op);
-	note_launch(source->row, 0, kc__chrome_integer(source->row, TRANSFER_DEVICE), op);
+	read_common(row, "transfer", op);
+	set_time(op, KC__TRACK_PREDICTED, kc__chrome_integer(row, TRANSFER_START),
+		 kc__chrome_integer(row, TRANSFER_END));
+	set_time(op, KC__TRACK_MEASURED, kc__chrome_integer(row, TRANSFER_MEASURED_START),
+		 kc__chrome_integer(row, TRANSFER_MEASURED_END));
+	read_call(row, kind, kc__chrome_integer(row, LAUNCHED), op);
+	note_launch(kc__chrome_integer(row, PROCESS_STARTED), 0, kc__chrome_integer(row, TRANSFER_DEVICE), op);
 	source->name.used = 0;
 	kc__chrome_put_string(&source->name, kind ? kind : "unknown");
 	kc__chrome_put_bytes(&source->name, "", 1);
@@ -136,12 +143,13 @@ static void note_error(struct kc__chrome_op *op)
 	op->ratio = (double)predicted / (double)measured;
 }
 
-/* NULL where the row has no flags. */
-static const char *api_of(sqlite3_stmt *row)
+/* wait: the column, behind which that of the span is. */
+static void read_time(sqlite3_stmt *row, int wait, enum kc__track_kind kind, struct kc__chrome_op *op)
 {
-	return sqlite3_column_type(row, FLAGS) == SQLITE_NULL
-		   ? NULL
-		   : kc_api_name(KC_FLAG(kc__chrome_integer(row, FLAGS), API));
+	int64_t start_ns = kc_plus_ns(op->launched_ns, kc__chrome_integer(row, wait));
+
+	if (sqlite3_column_type(row, wait) != SQLITE_NULL && sqlite3_column_type(row, wait + 1) != SQLITE_NULL)
+		set_time(op, kind, start_ns, kc_plus_ns(start_ns, kc__chrome_integer(row, wait + 1)));
 }
 
 static int read_launch(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
@@ -154,8 +162,13 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 	if (rc < 0)
 		return rc;
 	read_common(row, "kernel", op);
-	read_call(row, api_of(row), op);
-	note_launch(row, shape->kernel, shape->device, op);
+	op->flags = kc__chrome_integer(row, FLAGS);
+	op->launched_ns = kc_plus_ns(started_ns, kc__chrome_integer(row, LAUNCHED));
+	read_time(row, WAIT, KC__TRACK_PREDICTED, op);
+	read_time(row, MEASURED_WAIT, KC__TRACK_MEASURED, op);
+	read_call(row, sqlite3_column_type(row, FLAGS) == SQLITE_NULL ? NULL : kc_api_name(KC_FLAG(op->flags, API)),
+		  op->launched_ns, op);
+	note_launch(started_ns, shape->kernel, shape->device, op);
 	op->name = shape->name;
 	op->sizes = shape->sizes;
 	op->device = shape->device;
@@ -174,15 +187,18 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 	return 0;
 }
 
-/* Damaged so that JSON has no number for it, or not known: it is left out. */
-static void put_known(struct kc__chrome_text *text, const char *key, sqlite3_stmt *row, int i)
+/* What is not known, or damaged so that it is no number, is left out. */
+static void put_solo(struct kc__chrome_text *text, sqlite3_stmt *row)
 {
-	int type = sqlite3_column_type(row, i);
+	int64_t solo_ns = kc__chrome_integer(row, SOLO);
 
-	if (type == SQLITE_INTEGER)
-		kc__chrome_number(text, key, kc__chrome_integer(row, i));
-	else if (type == SQLITE_FLOAT && isfinite(sqlite3_column_double(row, i)))
-		kc__chrome_real(text, key, sqlite3_column_double(row, i), 4);
+	if (sqlite3_column_type(row, SOLO) != SQLITE_INTEGER)
+		return;
+	kc__chrome_number(text, "solo_ns", solo_ns);
+	if (sqlite3_column_type(row, BELOW) == SQLITE_INTEGER)
+		kc__chrome_number(text, "solo_low_ns", kc_minus_ns(solo_ns, kc__chrome_integer(row, BELOW)));
+	if (sqlite3_column_type(row, ABOVE) == SQLITE_INTEGER)
+		kc__chrome_number(text, "solo_high_ns", kc_plus_ns(solo_ns, kc__chrome_integer(row, ABOVE)));
 }
 
 /* A name by a part of the flags; first: the least value that has one. NULL: none. */
@@ -193,31 +209,30 @@ static const char *flagged(uint32_t value, uint32_t first, uint32_t end, const c
 
 static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
 {
-	int64_t flags = kc__chrome_integer(row, FLAGS);
+	int64_t flags = op->flags;
 	uint32_t novelty = KC_FLAG(flags, NOVELTY), of_case = KC_FLAG(flags, CASE); /* 0: not predicted */
 
-	kc__chrome_named(text, "model", flagged(KC_FLAG(flags, MODEL), 1, KC_MODELS, kc_model_name));
-	kc__chrome_named(text, "case", of_case ? flagged(of_case - 1, 0, KC_CASE_C + 1, kc_case_name) : NULL);
-	kc__chrome_named(text, "novelty", novelty ? flagged(novelty - 1, 0, KC_REPEATED + 1, kc_novelty_name) : NULL);
-	kc__chrome_named(text, "unpredictable",
-			 flagged(KC_FLAG(flags, UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
+	kc__chrome_word(text, "model", flagged(KC_FLAG(flags, MODEL), 1, KC_MODELS, kc_model_name));
+	kc__chrome_word(text, "case", of_case ? flagged(of_case - 1, 0, KC_CASE_C + 1, kc_case_name) : NULL);
+	kc__chrome_word(text, "novelty", novelty ? flagged(novelty - 1, 0, KC_REPEATED + 1, kc_novelty_name) : NULL);
+	kc__chrome_word(text, "unpredictable",
+			flagged(KC_FLAG(flags, UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
 	if (!op->end_ns[KC__TRACK_PREDICTED])
 		return;
-	put_known(text, "slowdown", row, SLOWDOWN);
-	put_known(text, "solo_ns", row, SOLO);
-	put_known(text, "solo_low_ns", row, SOLO_LOW);
-	put_known(text, "solo_high_ns", row, SOLO_HIGH);
+	if (sqlite3_column_type(row, SLOWDOWN) == SQLITE_INTEGER)
+		kc__chrome_real(text, "slowdown", 1 + (double)kc__chrome_integer(row, SLOWDOWN) / KC_SLOWDOWN_SCALE, 4);
+	put_solo(text, row);
 }
 
 static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed_launch *launch)
 {
 	if (launch->unpredictable != KC_PREDICTED) {
-		kc__chrome_named(text, "unpredictable", kc_unpredictable_name(launch->unpredictable));
+		kc__chrome_word(text, "unpredictable", kc_unpredictable_name(launch->unpredictable));
 		return;
 	}
-	kc__chrome_named(text, "model", kc_model_name(launch->model));
-	kc__chrome_named(text, "case", kc_case_name(launch->concurrency_case));
-	kc__chrome_named(text, "novelty", kc_novelty_name(launch->novelty));
+	kc__chrome_word(text, "model", kc_model_name(launch->model));
+	kc__chrome_word(text, "case", kc_case_name(launch->concurrency_case));
+	kc__chrome_word(text, "novelty", kc_novelty_name(launch->novelty));
 	kc__chrome_real(text, "slowdown", launch->slowdown, 4);
 	kc__chrome_number(text, "solo_ns", launch->solo_ns);
 	kc__chrome_number(text, "solo_low_ns", launch->solo_low_ns);
@@ -226,7 +241,7 @@ static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed
 
 static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
 {
-	int64_t flags = kc__chrome_integer(row, FLAGS);
+	int64_t flags = op->flags;
 
 	kc__chrome_put(text, "{\"launch\":");
 	kc__chrome_put_integer(text, op->sequence);
@@ -241,10 +256,10 @@ static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, con
 		put_replayed(text, op->replayed);
 	else
 		put_recorded(text, row, op);
-	kc__chrome_named(text, "overlap",
-			 flagged(KC_FLAG(flags, OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name));
-	kc__chrome_named(text, "unmeasured",
-			 flagged(KC_FLAG(flags, UNMEASURED), 1, KC_UNMEASURED_COUNT, kc_unmeasured_name));
+	kc__chrome_word(text, "overlap",
+			flagged(KC_FLAG(flags, OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name));
+	kc__chrome_word(text, "unmeasured",
+			flagged(KC_FLAG(flags, UNMEASURED), 1, KC_UNMEASURED_COUNT, kc_unmeasured_name));
 	kc__chrome_put(text, op->sizes);
 	kc__chrome_put(text, "}");
 }
@@ -253,9 +268,9 @@ static void put_transfer_args(struct kc__chrome_text *text, sqlite3_stmt *row, c
 {
 	(void)op;
 	kc__chrome_put(text, "{");
-	if (sqlite3_column_type(row, BYTES) == SQLITE_INTEGER) {
+	if (sqlite3_column_type(row, TRANSFER_BYTES) == SQLITE_INTEGER) {
 		kc__chrome_put(text, "\"bytes\":");
-		kc__chrome_put_integer(text, kc__chrome_integer(row, BYTES));
+		kc__chrome_put_integer(text, kc__chrome_integer(row, TRANSFER_BYTES));
 	}
 	kc__chrome_put(text, "}");
 }
@@ -278,8 +293,7 @@ static int open_source(struct kc_store *store, const struct kc_selection *select
 	sqlite3_bind_int64(source->row, 2, selection->last_run);
 	if (sqlite3_bind_parameter_count(source->row) > 2) {
 		sqlite3_bind_int64(source->row, 3, KC_SEQUENCE_MASK);
-		sqlite3_bind_double(source->row, 4, KC_SLOWDOWN_SCALE);
-		sqlite3_bind_int64(source->row, 5, KC_PROCESS_MAX);
+		sqlite3_bind_int64(source->row, 4, KC_PROCESS_MAX);
 	}
 	source->rc = sqlite3_step(source->row);
 	return 0;

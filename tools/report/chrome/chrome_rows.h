@@ -19,6 +19,7 @@ struct kc__chrome_op { /* a launch or a transfer */
 	const char *name;           /* a JSON string */
 	const char *category;
 	const char *sizes;                                            /* of a launch: kc__chrome_shape */
+	int64_t flags;                                                /* of a launch */
 	int64_t start_ns[KC__CHROME_KINDS], end_ns[KC__CHROME_KINDS]; /* end 0: has none */
 	const char *call; /* of the driver; NULL: it is not known when it was made */
 	int64_t called_ns, launched_ns, thread, graph_launch;

@@ -27,16 +27,76 @@ int kc__chrome_grow(struct kc__chrome_text *text, size_t size)
 	return 1;
 }
 
-static void put_unsigned(struct kc__chrome_text *text, uint64_t value, unsigned least_digits)
+/* Of a decimal number. One of n bits has n log10(2) digits, rounded down, or one more; 1233 / 4096 is near enough to
+ * log10(2) up to 64 bits (Anderson, "Bit Twiddling Hacks"). */
+static unsigned digits_of(uint64_t value)
 {
-	char digits[DIGITS];
-	size_t i = sizeof(digits);
+	static const uint64_t powers[DIGITS] = {0u,
+						10u,
+						100u,
+						1000u,
+						10000u,
+						100000u,
+						1000000u,
+						10000000u,
+						100000000u,
+						1000000000u,
+						10000000000u,
+						100000000000u,
+						1000000000000u,
+						10000000000000u,
+						100000000000000u,
+						1000000000000000u,
+						10000000000000000u,
+						100000000000000000u,
+						1000000000000000000u,
+						10000000000000000000u};
+	unsigned least = (64u - (unsigned)__builtin_clzll(value | 1)) * 1233 / 4096;
 
-	while (value > 0 || i > sizeof(digits) - least_digits) {
-		digits[--i] = (char)('0' + value % 10);
-		value /= 10;
+	return least + (value >= powers[least]);
+}
+
+static char *room_for(struct kc__chrome_text *text, size_t size)
+{
+	if (size > text->capacity - text->used && !kc__chrome_grow(text, size))
+		return NULL;
+	text->used += size;
+	return text->at + text->used - size;
+}
+
+/* From the last digits to the first, two at a time; zeros in front where there are more digits than the value has. */
+static void write_digits(char *at, unsigned digits, uint64_t value)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+
+	for (; digits > 1; digits -= 2) {
+		memcpy(at + digits - 2, pairs + value % 100 * 2, 2);
+		value /= 100;
 	}
-	kc__chrome_put_bytes(text, digits + i, sizeof(digits) - i);
+	if (digits)
+		*at = (char)('0' + value);
+}
+
+static void put_unsigned(struct kc__chrome_text *text, uint64_t value)
+{
+	unsigned digits = digits_of(value);
+	char *at = room_for(text, digits);
+
+	if (at)
+		write_digits(at, digits, value);
+}
+
+/* With a point in front. */
+static void put_decimals(struct kc__chrome_text *text, uint64_t value, unsigned decimals)
+{
+	char *at = room_for(text, 1 + decimals);
+
+	if (!at)
+		return;
+	*at = '.';
+	write_digits(at + 1, decimals, value);
 }
 
 static uint64_t size_of(struct kc__chrome_text *text, int64_t value)
@@ -48,16 +108,15 @@ static uint64_t size_of(struct kc__chrome_text *text, int64_t value)
 
 void kc__chrome_put_integer(struct kc__chrome_text *text, int64_t value)
 {
-	put_unsigned(text, size_of(text, value), 1);
+	put_unsigned(text, size_of(text, value));
 }
 
 void kc__chrome_put_us(struct kc__chrome_text *text, int64_t ns)
 {
 	uint64_t size = size_of(text, ns);
 
-	put_unsigned(text, size / 1000, 1);
-	kc__chrome_put(text, ".");
-	put_unsigned(text, size % 1000, 3);
+	put_unsigned(text, size / 1000);
+	put_decimals(text, size % 1000, 3);
 }
 
 /* Length of the text if it stands in JSON as it is; 0: it does not, or is empty. */
@@ -105,20 +164,6 @@ void kc__chrome_put_string(struct kc__chrome_text *text, const char *string)
 	kc__chrome_put(text, "\"");
 }
 
-void kc__chrome_named(struct kc__chrome_text *text, const char *key, const char *string)
-{
-	if (!string)
-		return;
-	kc__chrome_key(text, key);
-	kc__chrome_put_string(text, string);
-}
-
-void kc__chrome_number(struct kc__chrome_text *text, const char *key, int64_t value)
-{
-	kc__chrome_key(text, key);
-	kc__chrome_put_integer(text, value);
-}
-
 void kc__chrome_id(struct kc__chrome_text *text, uint64_t id)
 {
 	static const char hexadecimal[] = "0123456789abcdef";
@@ -144,9 +189,8 @@ void kc__chrome_real(struct kc__chrome_text *text, const char *key, double value
 	if (value >= 0 && value < 1e9 && fabs(scaled - floor(scaled) - 0.5) > 1e-5) {
 		uint64_t rounded = (uint64_t)(scaled + 0.5), scale = (uint64_t)scales[decimals];
 
-		put_unsigned(text, rounded / scale, 1);
-		kc__chrome_put(text, ".");
-		put_unsigned(text, rounded % scale, (unsigned)decimals);
+		put_unsigned(text, rounded / scale);
+		put_decimals(text, rounded % scale, (unsigned)decimals);
 		return;
 	}
 	snprintf(digits, sizeof(digits), "%.*f", decimals, value);
@@ -159,9 +203,10 @@ void kc__chrome_begin(struct kc__chrome_out *out, const char *phase, int64_t pid
 
 	kc__chrome_put(text, out->events++ ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
 	kc__chrome_put(text, phase);
-	kc__chrome_put(text, "\"");
-	kc__chrome_number(text, "pid", pid);
-	kc__chrome_number(text, "tid", tid);
+	kc__chrome_put(text, "\",\"pid\":");
+	kc__chrome_put_integer(text, pid);
+	kc__chrome_put(text, ",\"tid\":");
+	kc__chrome_put_integer(text, tid);
 }
 
 int kc__chrome_flush(struct kc__chrome_out *out, int all)

@@ -53,9 +53,24 @@ static inline void kc__chrome_key(struct kc__chrome_text *text, const char *key)
 	kc__chrome_put(text, "\":");
 }
 
-/* The same with its value; a string that is NULL is left out. */
-void kc__chrome_named(struct kc__chrome_text *text, const char *key, const char *string);
-void kc__chrome_number(struct kc__chrome_text *text, const char *key, int64_t value);
+/* The same with its value. */
+static inline void kc__chrome_number(struct kc__chrome_text *text, const char *key, int64_t value)
+{
+	kc__chrome_key(text, key);
+	kc__chrome_put_integer(text, value);
+}
+
+/* A word of ours, which stands in JSON as it is; NULL: it is left out. */
+static inline void kc__chrome_word(struct kc__chrome_text *text, const char *key, const char *word)
+{
+	if (!word)
+		return;
+	kc__chrome_key(text, key);
+	kc__chrome_put(text, "\"");
+	kc__chrome_put(text, word);
+	kc__chrome_put(text, "\"");
+}
+
 /* The key "id", in hexadecimal: Perfetto reads others of flows as wrong. */
 void kc__chrome_id(struct kc__chrome_text *text, uint64_t id);
 /* decimals: 1 to 4. */

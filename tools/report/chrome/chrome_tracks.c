@@ -8,18 +8,17 @@
 
 /* Far more than programs have streams and threads, and 32 MiB: a damaged database may name any number. */
 #define TRACKS 65536u
-#define KINDS 3u
 
 const char *kc__track_kind_name(enum kc__track_kind kind)
 {
-	static const char *const names[KINDS] = {"predicted", "measured", "calls"};
+	static const char *const names[KC__TRACK_KINDS] = {"predicted", "measured", "calls"};
 
 	return names[kind];
 }
 
 static int compare_tracks(const void *a, const void *b)
 {
-	const struct kc__track *x = a, *y = b;
+	const struct kc__track_key *x = a, *y = b;
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
@@ -30,6 +29,7 @@ void kc__tracks_of(struct kc__tracks *tracks, int64_t process)
 {
 	tdestroy(tracks->tree, free);
 	tracks->tree = NULL;
+	memset(tracks->latest, 0, sizeof(tracks->latest));
 	tracks->count = 0;
 	tracks->process = process;
 }
@@ -40,35 +40,53 @@ void kc__tracks_free(struct kc__tracks *tracks)
 	sqlite3_finalize(tracks->stream_name);
 }
 
-static unsigned ordinal_of(struct kc__tracks *tracks, const struct kc__track *track)
+/* NULL: there is none. */
+static struct kc__track *look_up(const struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id)
 {
-	struct kc__track other = *track;
-	struct kc__track **found;
+	const struct kc__track_key key = {kind, id};
+	struct kc__track **found = tfind(&key, &tracks->tree, compare_tracks);
+
+	return found ? *found : NULL;
+}
+
+static unsigned ordinal_of(const struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id)
+{
+	const struct kc__track *other = NULL;
 
 	/* The two tracks of a stream stand beside each other. */
-	other.kind = track->kind == KC__TRACK_PREDICTED ? KC__TRACK_MEASURED : KC__TRACK_PREDICTED;
-	found = track->kind == KC__TRACK_CALLS ? NULL : tfind(&other, &tracks->tree, compare_tracks);
-	return found ? (*found)->ordinal : tracks->count;
+	if (kind != KC__TRACK_CALLS)
+		other = look_up(tracks, kind == KC__TRACK_PREDICTED ? KC__TRACK_MEASURED : KC__TRACK_PREDICTED, id);
+	return other ? other->ordinal : tracks->count;
+}
+
+static struct kc__track *add(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id)
+{
+	struct kc__track *track = calloc(1, sizeof(*track));
+
+	if (!track)
+		return NULL;
+	track->key = (struct kc__track_key){kind, id};
+	track->ordinal = ordinal_of(tracks, kind, id);
+	if (!tsearch(track, &tracks->tree, compare_tracks)) {
+		free(track);
+		return NULL;
+	}
+	tracks->count++;
+	return track;
 }
 
 int kc__track_find(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, struct kc__track **out)
 {
-	struct kc__track wanted = {.kind = kind, .id = id};
-	struct kc__track **found = tfind(&wanted, &tracks->tree, compare_tracks);
-
-	*out = found ? *found : NULL;
-	if (found || tracks->count >= TRACKS)
+	*out = tracks->latest[kind];
+	if (*out && (*out)->key.id == id)
 		return 0;
-	wanted.ordinal = ordinal_of(tracks, &wanted);
-	*out = malloc(sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	**out = wanted;
-	if (!tsearch(*out, &tracks->tree, compare_tracks)) {
-		free(*out);
-		return -ENOMEM;
+	*out = look_up(tracks, kind, id);
+	if (!*out && tracks->count < TRACKS) {
+		*out = add(tracks, kind, id);
+		if (!*out)
+			return -ENOMEM;
 	}
-	tracks->count++;
+	tracks->latest[kind] = *out;
 	return 0;
 }
 
@@ -86,8 +104,9 @@ static void put_name(struct kc__tracks *tracks, int64_t tid, const char *name)
 static void put_place(struct kc__tracks *tracks, const struct kc__track *track, unsigned lane, int64_t tid)
 {
 	struct kc__chrome_text *text = &tracks->out->text;
-	int64_t place =
-	    track->kind == KC__TRACK_CALLS ? -1 : ((int64_t)track->ordinal * KINDS + track->kind) * KC__LANES + lane;
+	int64_t place = track->key.kind == KC__TRACK_CALLS
+			    ? -1
+			    : ((int64_t)track->ordinal * KC__TRACK_KINDS + track->key.kind) * KC__LANES + lane;
 
 	kc__chrome_begin(tracks->out, "M", tracks->process, tid);
 	kc__chrome_put(text, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
@@ -116,11 +135,11 @@ static void name_lane(struct kc__tracks *tracks, const struct kc__track *track, 
 
 	if (lane > 0)
 		snprintf(number, sizeof(number), " (%u)", lane + 1);
-	if (track->kind != KC__TRACK_CALLS) {
-		stream_name(tracks, track->id, of, sizeof(of));
-		snprintf(name, sizeof(name), "%s %s%s", of, kc__track_kind_name(track->kind), number);
-	} else if (track->id) {
-		snprintf(name, sizeof(name), "calls of thread %" PRId64 "%s", track->id, number);
+	if (track->key.kind != KC__TRACK_CALLS) {
+		stream_name(tracks, track->key.id, of, sizeof(of));
+		snprintf(name, sizeof(name), "%s %s%s", of, kc__track_kind_name(track->key.kind), number);
+	} else if (track->key.id) {
+		snprintf(name, sizeof(name), "calls of thread %" PRId64 "%s", track->key.id, number);
 	} else {
 		snprintf(name, sizeof(name), "calls%s", number);
 	}

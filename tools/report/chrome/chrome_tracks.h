@@ -11,7 +11,7 @@
 
 #include "chrome_text.h"
 
-enum kc__track_kind { KC__TRACK_PREDICTED, KC__TRACK_MEASURED, KC__TRACK_CALLS };
+enum kc__track_kind { KC__TRACK_PREDICTED, KC__TRACK_MEASURED, KC__TRACK_CALLS, KC__TRACK_KINDS };
 
 #define KC__LANES 32u
 
@@ -19,10 +19,14 @@ struct kc__lane {
 	int64_t tid, end_ns;
 };
 
-struct kc__track {
+struct kc__track_key {
 	enum kc__track_kind kind;
-	int64_t id;       /* row of the stream, or Linux thread; 0: not known */
-	unsigned ordinal; /* in its process */
+	int64_t id; /* row of the stream, or Linux thread; 0: not known */
+};
+
+struct kc__track {
+	struct kc__track_key key; /* first: what the tree compares */
+	unsigned ordinal;         /* in its process */
 	unsigned lane_count;
 	struct kc__lane lanes[KC__LANES];
 	int64_t graph_launch, graph_start_ns, graph_tid; /* of calls: the last launch of a graph; 0: none */
@@ -32,7 +36,8 @@ struct kc__tracks {
 	struct kc__chrome_out *out;
 	struct sqlite3_stmt *stream_name;
 	int64_t process;
-	void *tree; /* of struct kc__track (tsearch) */
+	void *tree;                                /* of struct kc__track (tsearch) */
+	struct kc__track *latest[KC__TRACK_KINDS]; /* the one found last; NULL: none */
 	unsigned count;
 	int64_t next_tid;
 };
