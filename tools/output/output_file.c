@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+/* zlib's: of a trace, a third of the time of its default, 6, for a quarter more bytes. */
+#define COMPRESSION_LEVEL "3"
 #define SQLITE_MAGIC "SQLite format 3" /* sqlite.org/fileformat.html, with its NUL 16 bytes */
 
 int kc_output_is_database(const char *path)
@@ -54,7 +56,7 @@ static int close_compressed(void *to)
 
 static FILE *open_compressed(int fd)
 {
-	gzFile to = gzdopen(fd, "wb");
+	gzFile to = gzdopen(fd, "wb" COMPRESSION_LEVEL);
 	FILE *stream;
 
 	if (!to)
