@@ -46,11 +46,14 @@ static struct kc__op *add_op(struct kc__ops *ops, enum kc__op_kind kind)
 	return op;
 }
 
+static int64_t within_reach(int64_t ns)
+{
+	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
+}
+
 int64_t kc__time_at(sqlite3_stmt *row, int i)
 {
-	int64_t ns = sqlite3_column_int64(row, i);
-
-	return ns < -REACH_NS ? -REACH_NS : ns > REACH_NS ? REACH_NS : ns;
+	return within_reach(sqlite3_column_int64(row, i));
 }
 
 /* Of an occupation, or from a call to the end of what it waits for: a month at most, like a kernel. */
@@ -73,13 +76,10 @@ static void set_measured(struct kc__op *op, int64_t start_ns, int64_t duration_n
 	op->end_ns = start_ns + duration_ns;
 }
 
-/* Reads the event numbers of a row, the first of them in column i. A damaged number is ignored, and so are those that
- * follow it. */
-static void set_order(struct kc__recorded_op *recorded, int was_measured, sqlite3_stmt *row, int i)
+/* A damaged number is ignored, and so are those that follow it. */
+static void set_order(struct kc__recorded_op *recorded, int was_measured, int64_t known, int64_t measured,
+		      int64_t decided)
 {
-	int64_t known = sqlite3_column_int64(row, i), measured = sqlite3_column_int64(row, i + 1);
-	int64_t decided = sqlite3_column_int64(row, i + 2);
-
 	if (known < 0 || known > KC_EVENTS_MAX)
 		return;
 	recorded->known = (uint64_t)known;
@@ -110,15 +110,20 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Reads a prediction, its time alone in column i. One whose interval, times its slowdown, is no time counts as none. */
-static void set_said(struct kc__recorded_op *recorded, sqlite3_stmt *row, int i)
+/* Columns of what was recorded, behind those of each launch, as they are stored: relative to one another. */
+enum { KNOWN = 8, MEASURED_AFTER, DECIDED_AFTER, LEAD, SOLO, BELOW, ABOVE, SPAN };
+
+/* A prediction whose interval, times its slowdown, is no time counts as none. */
+static void set_said(struct kc__recorded_op *recorded, sqlite3_stmt *row)
 {
-	int64_t solo_ns = kc__time_at(row, i), low_ns = kc__time_at(row, i + 1), high_ns = kc__time_at(row, i + 2);
-	int64_t span_ns = kc__time_at(row, i + 3);
+	int64_t solo_ns = kc__time_at(row, SOLO), low_ns, high_ns, span_ns;
 	double slowdown;
 
 	if (solo_ns <= 0)
 		return;
+	low_ns = within_reach(solo_ns - kc__time_at(row, BELOW));
+	high_ns = within_reach(solo_ns + kc__time_at(row, ABOVE));
+	span_ns = kc__time_at(row, SPAN);
 	slowdown = (double)span_ns / (double)solo_ns;
 	if (fabs((double)low_ns * slowdown) > REACH_NS || fabs((double)high_ns * slowdown) > REACH_NS)
 		return;
@@ -132,15 +137,21 @@ static int add_recorded_launch(struct kc__ops *ops, sqlite3_stmt *row)
 {
 	struct kc__recorded_op *recorded;
 	const struct kc__op *op;
+	int64_t known, measured;
 
 	if (add_launch(ops, row))
 		return -ENOMEM;
 	op = &ops->at[ops->count - 1];
 	recorded = kc__recorded_of(ops, op);
-	set_order(recorded, op->end_ns != 0, row, 8);
+	if (sqlite3_column_type(row, KNOWN) != SQLITE_NULL) {
+		known = sqlite3_column_int64(row, KNOWN);
+		measured = kc_plus_ns(known, sqlite3_column_int64(row, MEASURED_AFTER));
+		set_order(recorded, op->end_ns != 0, known, measured,
+			  kc_plus_ns(measured, sqlite3_column_int64(row, DECIDED_AFTER)));
+	}
 	/* Of a launch that could not be predicted, only the time of its call is known. */
-	recorded->predicted_at_ns = sqlite3_column_type(row, 11) == SQLITE_NULL ? op->issued_ns : kc__time_at(row, 11);
-	set_said(recorded, row, 12);
+	recorded->predicted_at_ns = within_reach(op->issued_ns - kc__time_at(row, LEAD));
+	set_said(recorded, row);
 	return 0;
 }
 
@@ -161,7 +172,8 @@ static int add_transfer(struct kc__ops *ops, sqlite3_stmt *row)
 	if (sqlite3_column_int(row, 9)) /* it failed */
 		op->unmeasured = KC_CALL_FAILED;
 	if (ops->as_recorded)
-		set_order(kc__recorded_of(ops, op), op->end_ns != 0, row, 10);
+		set_order(kc__recorded_of(ops, op), op->end_ns != 0, sqlite3_column_int64(row, 10),
+			  sqlite3_column_int64(row, 11), sqlite3_column_int64(row, 12));
 	return 0;
 }
 
@@ -202,8 +214,8 @@ static int add_stream_call(struct kc__ops *ops, sqlite3_stmt *row)
  * transfers without a prediction are nodes of graphs: the timeline was not told of them. */
 static const char *const texts[KC__LOADS] = {
     [KC__LOAD_LAUNCHES] = LAUNCH LAUNCHES,
-    [KC__LOAD_RECORDED_LAUNCHES] = LAUNCH ", known, known + measured_after, known + measured_after + decided_after,"
-					  " launched - lead, solo, solo - below, solo + above, span" LAUNCHES,
+    [KC__LOAD_RECORDED_LAUNCHES] = LAUNCH ", known, measured_after, decided_after, lead, solo, below,"
+					  " above, span" LAUNCHES,
     [KC__LOAD_TRANSFERS] = "SELECT t.process, t.sequence, t.stream, t.launched_ns - p.started_ns,"
 			   " t.measured_start_ns - p.started_ns, t.measured_end_ns - p.started_ns, t.bytes, t.kind,"
 			   " t.device, t.result, t.known_events, t.measured_event, t.decided_event FROM transfer t "
