@@ -15,7 +15,7 @@
 enum kc_call_kind { KC_CALL_LAUNCH, KC_CALL_FROM_HOST, KC_CALL_TO_HOST, KC_CALL_OTHER_COPY };
 
 struct kc_call {
-	int64_t ns;   /* of the call; they do not fall */
+	int64_t ns;   /* of the call; they do not fall, and are less than 2^62 from 0 */
 	uint8_t kind; /* enum kc_call_kind */
 };
 

@@ -405,6 +405,41 @@ static uint32_t right_starts(const struct kc_repeat *repeat)
 	return right;
 }
 
+/* Rising, one after the other, and none is empty. */
+static void are_in_order(const struct kc_repeat *repeat)
+{
+	uint32_t after = 0;
+
+	for (uint32_t k = 0; k < repeat->count; k++) {
+		assert_in_range(repeat->at[k].first, after, made.count - 1);
+		assert_in_range(repeat->at[k].after, repeat->at[k].first + 1, made.count);
+		after = repeat->at[k].after;
+	}
+}
+
+/* Short periods, copies anywhere, and calls at one time or ages apart. */
+static void repeats_are_in_order_whatever_was_called(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint32_t period = 1 + random_below(12), names = 1 + random_below(12), calls = random_below(400);
+		uint32_t odd = random_below(40);
+		struct kc_found_steps found;
+
+		begin();
+		for (uint32_t k = 0; k < calls; k++) {
+			call(random_below(100) < odd ? random_below(names) : k % period,
+			     random_below(100) < odd ? (enum kc_call_kind)random_below(4) : KC_CALL_LAUNCH);
+			if (k % period == 0 && i % 3 == 0)
+				made.ns += i % 2 ? 300000 : INT64_MAX / 1000;
+		}
+		found = find_in(&made);
+		are_in_order(&found.outer);
+		are_in_order(&found.inner);
+		kc_found_steps_free(&found);
+	}
+}
+
 static void most_are_found_with_one_launch_in_twenty_changed(void **state)
 {
 	uint32_t right = 0, tries = 60;
@@ -453,6 +488,7 @@ int main(void)
 	    cmocka_unit_test(an_inner_loop_is_nested),
 	    cmocka_unit_test(evaluation_is_in_no_step),
 	    cmocka_unit_test(shapes_may_differ_from_step_to_step),
+	    cmocka_unit_test(repeats_are_in_order_whatever_was_called),
 	    cmocka_unit_test(most_are_found_with_one_launch_in_twenty_changed),
 	    cmocka_unit_test(no_single_step_becomes_several_when_changed),
 	};

@@ -127,7 +127,7 @@ static int64_t end_of(const struct finder *f, int64_t first, uint32_t usual)
 
 static int is_long_enough(int64_t first, int64_t after, uint32_t usual)
 {
-	return after - first + usual / 8 + 2 >= usual;
+	return after > first && after - first + usual / 8 + 2 >= usual;
 }
 
 /* Each ends where the next one begins, or after the usual number of calls. One that the recording cuts off is left

@@ -3,6 +3,7 @@
 
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
+#include "store/query/report/gaps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +39,14 @@ static enum kc_call_kind kind_of(enum kc_transfer_kind kind, int64_t bytes)
 	return kind == KC_COPY_HTOD && bytes >= DATA_BYTES ? KC_CALL_FROM_HOST : KC_CALL_OTHER_COPY;
 }
 
+/* So that the time between any two calls is a number. */
+static int64_t possible_ns(int64_t ns)
+{
+	if (ns < KC_INTERVAL_FIRST_NS)
+		return KC_INTERVAL_FIRST_NS;
+	return ns < KC_INTERVAL_LAST_NS ? ns : KC_INTERVAL_LAST_NS;
+}
+
 static uint32_t pair(struct kc_ids *pairs, uint32_t a, uint32_t b)
 {
 	return a && b ? kc_ids_number(pairs, (int64_t)((uint64_t)a << 32 | b)) : 0;
@@ -51,7 +60,7 @@ static int add_call(struct loader *l, sqlite3_stmt *row)
 
 	if (!call || l->calls.count > UINT32_MAX / 2)
 		return -ENOMEM;
-	call->ns = sqlite3_column_int64(row, COLUMN_NS);
+	call->ns = possible_ns(sqlite3_column_int64(row, COLUMN_NS));
 	call->order = (uint32_t)l->calls.count;
 	if (sqlite3_column_type(row, COLUMN_KIND) != SQLITE_NULL)
 		copy = kc_transfer_kind_of((const char *)sqlite3_column_text(row, COLUMN_KIND));
@@ -162,7 +171,7 @@ int kc_step_search(struct kc_store *s, int64_t process, uint64_t *left, struct k
 	int rc = read_calls(&l, s, process, left);
 
 	*out = (struct kc_step_search){.process = process};
-	if (rc == 0) {
+	if (rc == 0 && l.calls.count) {
 		qsort(l.calls.at, l.calls.count, sizeof(struct loaded), by_time);
 		rc = search(&l, process, outer, inner, out);
 	}
