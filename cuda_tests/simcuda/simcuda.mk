@@ -46,7 +46,7 @@ $(SIMCUDA_COMPANIONS):
 	$(CC) -shared -o $@ $^ -ldl -Wl,-soname,$(@F) -Wl,-z,defs $(LDFLAGS)
 
 $(SIMCUDA)/driver_test: cuda_tests/simcuda/driver/driver_test.c $(SIMCUDA)/libcuda.so.1
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ -lcmocka -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.1,$^) -lcmocka -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 
 # CUPTI's headers: with the others, or in a folder of their own, as the toolkit's packager chose
 SIMCUDA_CUPTI_INC := $(patsubst %/cupti_result.h,%,$(firstword $(wildcard \
