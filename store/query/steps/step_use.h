@@ -7,7 +7,7 @@
  *                     repeats are nested, the outer ones come first
  *
  * It is made from the rows of launches, those that match the filter; of a process
- * they are in memory at once, 48 bytes each, and some 120 while steps are searched
+ * they are in memory at once, 48 bytes each, and some 80 while steps are searched
  * for (step_search.h). Of a report that is not exact no more
  * than KC_ACTIVITY_MOST rows are read (activity.h).
  */
