@@ -175,7 +175,7 @@ static void count_writes(struct reading *r, const struct kc_ptx_operand *operand
 static int is_shared(const struct reading *r, const struct kc_ptx_operand *operand)
 {
 	int is_symbol =
-	    operand->kind == KC_PTX_SYMBOL || (operand->kind == KC_PTX_ADDRESS && operand->base == KC_PTX_BASE_SYMBOL);
+	    (operand->kind == KC_PTX_SYMBOL || operand->kind == KC_PTX_ADDRESS) && operand->base == KC_PTX_BASE_SYMBOL;
 	const struct kc_ptx_variable *variable =
 	    is_symbol ? kc_ptx_symbol(r->module, r->kernel, operand->number) : NULL;
 

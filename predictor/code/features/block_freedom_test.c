@@ -96,6 +96,19 @@ static void a_place_in_the_block_is_not(void **state)
 	expect("bra B; A: setp.eq.s32 %p1, %r2, 0; ret; B: mov.u32 %r1, %tid.x; mov.u32 %r2, %r1; bra A;", "x", NULL);
 }
 
+/* Variables and parameters are numbered apart: these are the first of each. */
+static void the_address_of_a_parameter_is_no_variables(void **state)
+{
+	struct kc_block_freedom got =
+	    freedom_in(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 table[64];\n"
+		       ".visible .entry k(.param .align 8 .b8 p0[16])\n{\n.reg .b64 %rd<3>;\n"
+		       "mov.b64 %rd1, p0;\nld.param.u64 %rd2, [p0+8];\nret;\n}\n",
+		       "k");
+
+	(void)state;
+	assert_int_equal(got.fixed[0] + got.fixed[1] + got.fixed[2], 0);
+}
+
 static void threads_that_work_together_are_not(void **state)
 {
 	(void)state;
@@ -185,8 +198,11 @@ static void what_nvcc_makes_is_understood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_place_in_the_launch_is_free),      cmocka_unit_test(a_place_in_the_block_is_not),
-	    cmocka_unit_test(threads_that_work_together_are_not), cmocka_unit_test(the_code_may_bound_blocks),
+	    cmocka_unit_test(a_place_in_the_launch_is_free),
+	    cmocka_unit_test(a_place_in_the_block_is_not),
+	    cmocka_unit_test(the_address_of_a_parameter_is_no_variables),
+	    cmocka_unit_test(threads_that_work_together_are_not),
+	    cmocka_unit_test(the_code_may_bound_blocks),
 	    cmocka_unit_test(what_nvcc_makes_is_understood),
 	};
 
