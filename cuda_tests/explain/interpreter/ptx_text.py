@@ -7,6 +7,7 @@ for kind in "bus":
     for width in (8, 16, 32, 64):
         TYPE_BYTES[f"{kind}{width}"] = width // 8
 TYPE_BYTES["b128"] = 16
+FLOATS = {"f16", "bf16", "f16x2", "bf16x2", "tf32", "f32", "f32x2", "f64"}
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 TOKEN = re.compile(r'"[^"]*"|[{};]|[^{};"]+')
