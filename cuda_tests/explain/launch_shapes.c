@@ -1,5 +1,5 @@
 /*
- * Kernels of a file, of some pointers and a size, in the shapes that are asked for: five launches of each, one after
+ * Kernels of a file, of some pointers and a size, in the shapes that are asked for: 25 launches of each, one after
  * the other.
  *
  *   usage: launch_shapes FILE KERNEL:POINTERS:SIZE:GRID_X,GRID_Y:BLOCK_X,BLOCK_Y...
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 5, POINTERS_MAX = 7, BYTES = 1 << 22 };
+enum { REPEATS = 25, POINTERS_MAX = 7, BYTES = 1 << 22 };
 
 #define CHECK(call)                                                                                                    \
 	do {                                                                                                           \

@@ -60,6 +60,8 @@ static struct {
 	uint64_t looked; /* and at so many, whether it is noted where their code lies */
 } queue;
 
+static struct kc__code *last_read; /* as commands read it again; NULL: none was, or in the parent process */
+
 /* A command has more room, if it knows where the code lies. */
 static enum kc_code_state without_room(struct kc__code *code)
 {
@@ -462,8 +464,10 @@ static void read_on(void)
 		batch.lack.no_memory |= batch.is_open && kc_code_left_out(&batch.texts.reader);
 		give_up();
 	}
-	if (!batch.left)
+	if (!batch.left) {
 		close_piece();
+		last_read = code;
+	}
 }
 
 /* 1: there may be more. */
@@ -480,13 +484,15 @@ static int step(void)
 	return 1;
 }
 
-/* What is wanted, or was read last, and not known yet where to find: commands read it again, too. */
+/* What is wanted, or was read last, and not known yet where to find. */
 static struct kc__code *unnoted(void)
 {
 	struct kc__code *code = NULL;
 
-	if (batch.code && batch.code->place == KC__PLACE_UNKNOWN)
+	if (batch.left && batch.code && batch.code->place == KC__PLACE_UNKNOWN)
 		return batch.code;
+	if (last_read && last_read->place == KC__PLACE_UNKNOWN)
+		return last_read;
 	pthread_mutex_lock(&kc__shim.tables_lock);
 	for (const struct kc__kernel *k = kc__shim.wanted; queue.looked != queue.added && k && !code;
 	     k = k->next_wanted)
@@ -550,4 +556,5 @@ void kc__code_read_forget(void)
 	batch.count = batch.left = 0;
 	batch.texts = (struct kc__code_texts){0};
 	batch.is_open = false;
+	last_read = NULL;
 }
