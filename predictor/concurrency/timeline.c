@@ -1,70 +1,11 @@
-#include "timeline.h"
+#include "timeline_parts.h"
 
 #include "predictor/math/duration.h"
-#include "ring.h"
 
 #include <string.h>
 
-/* With rings of 1,024 a timeline stays below 5.25 MiB and carries 128 kernels in flight beside a new one. The last
- * stream stands for all those that do not fit. */
-#define STREAMS KC__HEADS_MAX
-#define OVERFLOW_STREAM (STREAMS - 1)
 /* 146 years after the clock's zero: what is added to it does not overflow. */
 #define LATEST_NS (INT64_C(1) << 62)
-
-/* Padding between rings, so that the same slots of all rings do not share a cache set. */
-#define RING_OFFSET 2u
-
-/* CUDA_DEVICE_MAX_CONNECTIONS is 1 to 32; there are as many for each priority. */
-#define QUEUES 32u
-#define PRIORITY_LEVELS 8u
-
-/* The operation that went into a hardware queue last. */
-struct queue {
-	uint32_t stream;
-	int64_t ready_ns; /* without the shift of that stream */
-};
-
-/* A copy that an engine has accepted; when there are more, the two oldest are merged. */
-#define ENGINE_COPIES 16u
-#define ENGINES 2u /* a device has one, or one for each direction */
-
-struct copy {
-	uint32_t stream, ticket;
-	int64_t from_ns; /* without the shift of that stream */
-};
-
-struct engine {
-	uint32_t count;
-	struct copy copies[ENGINE_COPIES]; /* in the order of their calls */
-};
-
-/* What a launch touches of it lies close together: the caches that it meets are empty. */
-struct kc_timeline {
-	uint32_t before; /* identity of the last launch */
-	uint32_t busy_count;
-	int untouched;        /* no stream has been busy since the device was idle */
-	uint32_t queue_count; /* for each priority level */
-	int64_t launch_overhead_ns;
-	int64_t launch_gap_ns;
-	struct kc__device_limits limits;
-	uint64_t unused; /* to the end of the cache line */
-	struct kc__timeline_stream streams[STREAMS];
-	struct kc__in_flight in_flight; /* heads of the busy streams, in the order of `busy` */
-	uint8_t busy[STREAMS];          /* streams with work that has not ended */
-	uint32_t next_queue[PRIORITY_LEVELS];
-	struct queue queues[PRIORITY_LEVELS][QUEUES];
-	uint32_t engine_count;
-	struct engine engines[ENGINES];
-	struct kc__interval rings[STREAMS][KC__RING + RING_OFFSET];
-};
-
-#define LINE 64 /* bytes of a cache */
-_Static_assert(offsetof(struct kc_timeline, streams) == LINE && sizeof(struct kc__timeline_stream) == LINE &&
-		   sizeof(struct kc__head) == LINE && offsetof(struct kc__in_flight, heads) % LINE == 0 &&
-		   offsetof(struct kc__in_flight, spans) % LINE == 0,
-	       "streams and heads are a cache line each");
-_Static_assert(sizeof(struct kc_timeline) <= 21u << 18, "a timeline fits into 5.25 MiB");
 
 size_t kc_timeline_size(void)
 {
@@ -73,12 +14,12 @@ size_t kc_timeline_size(void)
 
 static uint32_t index_of(uint32_t stream)
 {
-	return stream < OVERFLOW_STREAM ? stream : OVERFLOW_STREAM;
+	return stream < KC__OVERFLOW_STREAM ? stream : KC__OVERFLOW_STREAM;
 }
 
 static uint32_t level_of(int priority)
 {
-	return (0u - (uint32_t)priority) % PRIORITY_LEVELS;
+	return (0u - (uint32_t)priority) % KC__PRIORITY_LEVELS;
 }
 
 /* Tickets continue, so that those of the number's previous stream stay unknown. */
@@ -108,18 +49,18 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	tl->limits.grids_max = kc_device_resident_grids(device->cc_major, device->cc_minor);
 	tl->launch_overhead_ns = device->launch_overhead_ns;
 	tl->launch_gap_ns = device->launch_gap_ns;
-	tl->engine_count = device->copy_engines > 1 ? ENGINES : 1;
+	tl->engine_count = device->copy_engines > 1 ? KC__ENGINES : 1;
 	tl->busy_count = 0;
 	tl->untouched = 0;
 	kc__in_flight_init(&tl->in_flight, &tl->limits);
 	tl->before = 0;
-	tl->queue_count = device->hardware_queues < QUEUES ? device->hardware_queues : QUEUES;
+	tl->queue_count = device->hardware_queues < KC__QUEUES ? device->hardware_queues : KC__QUEUES;
 	if (!tl->queue_count)
-		tl->queue_count = QUEUES;
+		tl->queue_count = KC__QUEUES;
 	memset(tl->queues, 0, sizeof(tl->queues));
 	memset(tl->engines, 0, sizeof(tl->engines));
 	memset(tl->next_queue, 0, sizeof(tl->next_queue));
-	for (uint32_t i = 0; i < STREAMS; i++) {
+	for (uint32_t i = 0; i < KC__STREAMS; i++) {
 		tl->streams[i].busy = 0;
 		tl->streams[i].next = 1;
 		begin_stream(tl, &tl->streams[i], KC_STREAM_BLOCKING, 0);
@@ -136,7 +77,7 @@ static void invalidate_head(struct kc_timeline *tl, uint32_t stream)
 
 void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority)
 {
-	if (index_of(stream) == OVERFLOW_STREAM)
+	if (index_of(stream) == KC__OVERFLOW_STREAM)
 		return;
 	invalidate_head(tl, stream);
 	begin_stream(tl, &tl->streams[stream], kind, priority);
@@ -145,7 +86,7 @@ void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_
 /* Work already in it continues; the events it waits for are forgotten. */
 void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream)
 {
-	if (index_of(stream) != OVERFLOW_STREAM)
+	if (index_of(stream) != KC__OVERFLOW_STREAM)
 		tl->streams[stream].ready_ns = 0;
 }
 
@@ -192,7 +133,7 @@ static int64_t held_back_ns(const struct kc_timeline *tl, const struct kc__timel
  * at the latest when its stream is empty. */
 static int64_t queue_ready_ns(const struct kc_timeline *tl, const struct kc__timeline_stream *s)
 {
-	const struct queue *queue = &tl->queues[s->level][s->queue];
+	const struct kc__queue *queue = &tl->queues[s->level][s->queue];
 	const struct kc__timeline_stream *last = &tl->streams[queue->stream];
 
 	if (last == s || !last->busy)
@@ -204,7 +145,7 @@ static void enter_queue(struct kc_timeline *tl, uint32_t stream, int64_t ready_n
 {
 	const struct kc__timeline_stream *s = &tl->streams[stream];
 
-	tl->queues[s->level][s->queue] = (struct queue){stream, kc__stored_ns(s, ready_ns)};
+	tl->queues[s->level][s->queue] = (struct kc__queue){stream, kc__stored_ns(s, ready_ns)};
 }
 
 /* When the operation comes to the head of its stream. *behind: that is when the stream's own work ends. */
@@ -475,82 +416,11 @@ void kc_timeline_occupy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns,
 	occupy(tl, index, duration_ns, behind, out);
 }
 
-/* INT64_MIN: no longer known. */
-static int64_t copy_end_ns(const struct kc_timeline *tl, const struct copy *copy)
-{
-	struct kc__interval interval;
-
-	return kc__ring_look(&tl->streams[copy->stream], tl->rings[copy->stream], copy->ticket, &interval)
-		   ? interval.end_ns
-		   : INT64_MIN;
-}
-
-/* Drops copies that have ended by now_ns. */
-static void expire_copies(const struct kc_timeline *tl, struct engine *engine, int64_t now_ns)
-{
-	uint32_t left = 0;
-
-	for (uint32_t i = 0; i < engine->count; i++) {
-		if (copy_end_ns(tl, &engine->copies[i]) > now_ns)
-			engine->copies[left++] = engine->copies[i];
-	}
-	engine->count = left;
-}
-
-/* The first moment from t on at which no copy is running. Each step passes the end of one. A copy that begins later
- * does not count: it, or its stream, was ready later. */
-static int64_t engine_free_ns(const struct kc_timeline *tl, const struct engine *engine, int64_t t)
-{
-	int64_t before;
-
-	do {
-		before = t;
-		for (uint32_t i = 0; i < engine->count; i++) {
-			const struct copy *copy = &engine->copies[i];
-			int64_t end_ns = copy_end_ns(tl, copy);
-
-			if (kc__real_ns(&tl->streams[copy->stream], copy->from_ns) <= t)
-				t = kc__later_ns(t, end_ns);
-		}
-	} while (t > before);
-	return t;
-}
-
-static void merge_oldest_copies(const struct kc_timeline *tl, struct engine *engine)
-{
-	const struct copy *oldest = &engine->copies[0];
-	struct copy *next = &engine->copies[1];
-	int64_t from_ns =
-	    kc__stored_ns(&tl->streams[next->stream], kc__real_ns(&tl->streams[oldest->stream], oldest->from_ns));
-
-	next->from_ns = from_ns < next->from_ns ? from_ns : next->from_ns;
-	memmove(engine->copies, next, --engine->count * sizeof(*next));
-}
-
-static void add_copy(struct kc_timeline *tl, struct engine *engine, uint32_t index, const struct kc_placement *out)
-{
-	if (engine->count == ENGINE_COPIES)
-		merge_oldest_copies(tl, engine);
-	engine->copies[engine->count++] =
-	    (struct copy){index, out->ticket, kc__stored_ns(&tl->streams[index], out->start_ns)};
-}
-
-static void remove_copy(struct engine *engine, uint32_t stream, uint32_t ticket)
-{
-	uint32_t left = 0;
-
-	for (uint32_t i = 0; i < engine->count; i++) {
-		if (engine->copies[i].stream != stream || engine->copies[i].ticket != ticket)
-			engine->copies[left++] = engine->copies[i];
-	}
-	engine->count = left;
-}
-
 void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, enum kc_copy_route route,
 		      int64_t duration_ns, struct kc_placement *out)
 {
 	uint32_t index = index_of(stream);
-	struct engine *engine;
+	struct kc__copy_engine *engine;
 	int64_t ready_ns;
 	int behind;
 
@@ -559,12 +429,12 @@ void kc_timeline_copy(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, e
 		return;
 	}
 	engine = &tl->engines[route == KC_ROUTE_TO_HOST ? tl->engine_count - 1 : 0];
-	expire_copies(tl, engine, now_ns);
+	kc__copies_expire(tl, engine, now_ns);
 	begin_occupying(tl, index, now_ns, &behind, out);
 	ready_ns = out->start_ns;
-	out->start_ns = engine_free_ns(tl, engine, ready_ns);
+	out->start_ns = kc__copies_free_ns(tl, engine, ready_ns);
 	occupy(tl, index, duration_ns, behind && out->start_ns == ready_ns, out);
-	add_copy(tl, engine, index, out);
+	kc__copies_add(tl, engine, index, out);
 }
 
 void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket)
@@ -573,7 +443,7 @@ void kc_timeline_cancel(struct kc_timeline *tl, uint32_t stream, uint32_t ticket
 
 	invalidate_head(tl, index);
 	for (uint32_t i = 0; i < tl->engine_count; i++)
-		remove_copy(&tl->engines[i], index, ticket);
+		kc__copies_remove(&tl->engines[i], index, ticket);
 	kc__ring_cancel(&tl->streams[index], tl->rings[index], ticket);
 }
 
@@ -594,7 +464,7 @@ void kc_timeline_wait(struct kc_timeline *tl, uint32_t stream, int64_t ready_ns)
 /* The entry shared by several streams is not idle when one of them is. */
 int kc_timeline_stream_idle(struct kc_timeline *tl, uint32_t stream, int64_t now_ns)
 {
-	if (index_of(stream) == OVERFLOW_STREAM || kc__ring_is_clear(&tl->streams[stream], now_ns))
+	if (index_of(stream) == KC__OVERFLOW_STREAM || kc__ring_is_clear(&tl->streams[stream], now_ns))
 		return 0;
 	invalidate_head(tl, stream);
 	kc__ring_clear(&tl->streams[stream], now_ns);
@@ -605,7 +475,7 @@ int kc_timeline_device_idle(struct kc_timeline *tl, int64_t now_ns)
 {
 	int known = tl->untouched;
 
-	for (uint32_t i = 0; i < STREAMS; i++) {
+	for (uint32_t i = 0; i < KC__STREAMS; i++) {
 		known &= kc__ring_is_clear(&tl->streams[i], now_ns);
 		kc__ring_clear(&tl->streams[i], now_ns);
 		tl->streams[i].busy = 0;
