@@ -49,9 +49,11 @@ static int is_repeat(const struct level *l)
 
 static enum kc_step_start start_by(const struct kc_mark *mark)
 {
-	if (mark->times >= LONGEST)
+	if (mark->times >= CLEAR)
 		return KC_START_GAP;
-	return mark->copying >= COPYING && mark->copy_is_steady ? KC_START_COPY : KC_START_ASSUMED;
+	if (mark->copying >= COPYING && mark->copy_is_steady)
+		return KC_START_COPY;
+	return mark->times >= LONGEST ? KC_START_GAP : KC_START_ASSUMED;
 }
 
 static int look(const struct kc_calls *calls, const struct kc_period *period, struct level *out)

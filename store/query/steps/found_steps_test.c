@@ -141,6 +141,30 @@ static void steps_begin_after_the_longest_wait(void **state)
 	kc_found_steps_free(&found);
 }
 
+/* In one step of four, the host waits little at the start, and is held up for long soon after. */
+static void what_holds_up_the_host_moves_no_start(void **state)
+{
+	struct kc_found_steps found;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t is_held_up = !random_below(4), held_up = 1 + random_below(2);
+
+		start();
+		for (uint32_t k = 0; k < 8; k++) {
+			made.ns += k ? 0 : is_held_up ? 20000 : 100000;
+			made.ns += is_held_up && k == held_up ? 400000 : 0;
+			launch(LAYER + k);
+		}
+	}
+	found = find_in(&made);
+	assert_int_equal(found.verdict, KC_STEPS_FOUND);
+	assert_int_equal(found.outer.start, KC_START_GAP);
+	all_are_found(&found.outer);
+	kc_found_steps_free(&found);
+}
+
 static void steps_begin_with_the_copy_from_the_host(void **state)
 {
 	struct kc_found_steps found;
@@ -260,6 +284,27 @@ static void noise_has_no_steps(void **state)
 		layers(calls, LAYER, 1);
 		none_are_steps();
 	}
+}
+
+/* A wait that follows a result is that for the next data where these are copied then. */
+static void a_result_and_new_data_begin_a_step(void **state)
+{
+	struct kc_found_steps found;
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < 50; i++) {
+		start();
+		mark(WAITS | COPIES);
+		made.ns += 3000;
+		layers(1, LAYER, 8);
+		call(RESULT, KC_CALL_TO_HOST);
+	}
+	found = find_in(&made);
+	assert_int_equal(found.verdict, KC_STEPS_FOUND);
+	assert_int_equal(found.outer.start, KC_START_GAP);
+	all_are_found(&found.outer);
+	kc_found_steps_free(&found);
 }
 
 /* Two lengths, of which neither is that of the step: with a copy for each part, and without any mark of the whole. */
@@ -477,6 +522,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(steps_begin_after_the_longest_wait),
+	    cmocka_unit_test(what_holds_up_the_host_moves_no_start),
 	    cmocka_unit_test(steps_begin_with_the_copy_from_the_host),
 	    cmocka_unit_test(a_start_may_be_assumed),
 	    cmocka_unit_test(what_comes_before_and_after_is_in_no_step),
@@ -484,6 +530,7 @@ int main(void)
 	    cmocka_unit_test(layers_that_wait_for_a_result_are_no_steps),
 	    cmocka_unit_test(steps_that_are_ever_different_are_not_found),
 	    cmocka_unit_test(noise_has_no_steps),
+	    cmocka_unit_test(a_result_and_new_data_begin_a_step),
 	    cmocka_unit_test(gradient_accumulation_is_nested),
 	    cmocka_unit_test(an_inner_loop_is_nested),
 	    cmocka_unit_test(evaluation_is_in_no_step),

@@ -14,9 +14,12 @@ struct finder {
 	int64_t period, offset; /* calls; from an origin to the start after it */
 };
 
+/* How far from where it is expected a start is looked for; calls. */
 static int64_t reach_of(const struct finder *f)
 {
-	return f->period / 16 > 4 ? f->period / 16 : 4;
+	if (f->period / 16 > 4)
+		return f->period / 16;
+	return f->period / 4 < 4 ? f->period / 4 : 4;
 }
 
 static int64_t wait_before(const struct finder *f, int64_t i)
@@ -24,7 +27,8 @@ static int64_t wait_before(const struct finder *f, int64_t i)
 	return i ? f->calls->at[i].ns - f->calls->at[i - 1].ns : INT64_MAX;
 }
 
-/* The call near `expected` with which a repeat begins by the longest wait; half of the usual one has to be there. */
+/* The call near `expected` with which a repeat begins by the longest wait: that which most begin with; where it is
+ * missing, another one after half the usual wait. */
 static int64_t after_wait(const struct finder *f, int64_t expected, int64_t first, int64_t last)
 {
 	int64_t best = -1, any = -1;
@@ -35,11 +39,9 @@ static int64_t after_wait(const struct finder *f, int64_t expected, int64_t firs
 		if (any < 0 || wait_before(f, i) > wait_before(f, any))
 			any = i;
 	}
-	if (best >= 0 && wait_before(f, best) >= f->mark->wait_ns / 2)
+	if (best >= 0)
 		return best;
-	if (any >= 0 && wait_before(f, any) >= f->mark->wait_ns / 2)
-		return any;
-	return best >= 0 ? best : expected;
+	return wait_before(f, any) >= f->mark->wait_ns / 2 ? any : expected;
 }
 
 static int64_t with_copy(const struct finder *f, int64_t expected, int64_t first, int64_t last)
