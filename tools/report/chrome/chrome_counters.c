@@ -6,59 +6,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
-#define FIRST_CAPACITY 64u
 #define PERCENT_SCALE 1000        /* thousandths of a percent */
 #define MOST_PERCENT 1e12         /* no error means anything beyond */
 #define MOST_SMS INT64_C(1000000) /* so that sums of them stay numbers */
 
-/* Both put a happening where it belongs, up or down from a place that is free. */
-static void put_up(struct kc__happening *heap, size_t i, struct kc__happening happening)
-{
-	for (; i > 0 && happening.time_ns < heap[(i - 1) / 2].time_ns; i = (i - 1) / 2)
-		heap[i] = heap[(i - 1) / 2];
-	heap[i] = happening;
-}
-
-static void put_down(struct kc__happening *heap, size_t count, struct kc__happening happening)
-{
-	size_t i = 0;
-
-	for (size_t next; (next = 2 * i + 1) < count; i = next) {
-		next += next + 1 < count && heap[next + 1].time_ns < heap[next].time_ns;
-		if (happening.time_ns <= heap[next].time_ns)
-			break;
-		heap[i] = heap[next];
-	}
-	heap[i] = happening;
-}
-
-static struct kc__happening take_first(struct kc__counter *counter)
-{
-	struct kc__happening first = counter->heap[0];
-
-	counter->count--;
-	put_down(counter->heap, counter->count, counter->heap[counter->count]);
-	return first;
-}
-
 static int add(struct kc__counter *counter, int64_t time_ns, int64_t change)
 {
-	struct kc__happening *heap;
-	size_t wanted = counter->capacity ? 2 * counter->capacity : FIRST_CAPACITY;
-
-	if (counter->count == counter->capacity) {
-		heap = reallocarray(counter->heap, wanted, sizeof(*heap));
-		if (!heap)
-			return -ENOMEM;
-		counter->heap = heap;
-		counter->capacity = wanted;
-	}
 	if (counter->is_shown && time_ns < counter->last_ns)
 		time_ns = counter->last_ns;
-	put_up(counter->heap, counter->count++, (struct kc__happening){time_ns, change});
-	return 0;
+	return kc__queue_put(&counter->queue, (struct kc__happening){time_ns, change});
+}
+
+/* 1: the earliest is taken, and was at this time. */
+static int take_at(struct kc__counter *counter, int64_t time_ns, struct kc__happening *out)
+{
+	if (!kc__queue_count(&counter->queue) || kc__queue_first(&counter->queue)->time_ns != time_ns)
+		return 0;
+	*out = kc__queue_take(&counter->queue);
+	return 1;
 }
 
 /* Up to the value, which the caller adds. */
@@ -90,10 +56,11 @@ static void put_in_use(struct kc__counters *counters, const struct kc__device_co
 static void step_in_use(struct kc__counters *counters, struct kc__device_counters *of, int kind)
 {
 	struct kc__counter *counter = of->in_use + kind;
-	int64_t time_ns = counter->heap[0].time_ns, in_use;
+	int64_t time_ns = kc__queue_first(&counter->queue)->time_ns, in_use;
+	struct kc__happening next;
 
-	while (counter->count > 0 && counter->heap[0].time_ns == time_ns)
-		counter->value += take_first(counter).change;
+	while (take_at(counter, time_ns, &next))
+		counter->value += next.change;
 	in_use = counter->value < of->sms ? counter->value : of->sms;
 	counter->last_ns = time_ns;
 	if (counter->is_shown && in_use == counter->shown)
@@ -106,11 +73,10 @@ static void step_in_use(struct kc__counters *counters, struct kc__device_counter
 /* Of launches that began together, the largest. */
 static void step_error(struct kc__counters *counters)
 {
-	struct kc__happening first = take_first(&counters->error), other;
+	struct kc__happening first = kc__queue_take(&counters->error.queue), other;
 	struct kc__chrome_text *text = &counters->out->text;
 
-	while (counters->error.count > 0 && counters->error.heap[0].time_ns == first.time_ns) {
-		other = take_first(&counters->error);
+	while (take_at(&counters->error, first.time_ns, &other)) {
 		if (other.change > first.change)
 			first = other;
 	}
@@ -126,20 +92,20 @@ static void finish(struct kc__counters *counters)
 {
 	for (size_t i = 0; i < counters->device_count; i++) {
 		for (int kind = 0; kind < 2; kind++) {
-			while (counters->devices[i].in_use[kind].count > 0)
+			while (kc__queue_count(&counters->devices[i].in_use[kind].queue))
 				step_in_use(counters, counters->devices + i, kind);
 		}
 	}
-	while (counters->error.count > 0)
+	while (kc__queue_count(&counters->error.queue))
 		step_error(counters);
 }
 
 static void forget(struct kc__counter *counter)
 {
-	struct kc__happening *heap = counter->heap;
-	size_t capacity = counter->capacity;
+	struct kc__queue queue = counter->queue;
 
-	*counter = (struct kc__counter){.heap = heap, .capacity = capacity};
+	kc__queue_clear(&queue);
+	*counter = (struct kc__counter){.queue = queue};
 }
 
 void kc__counters_of(struct kc__counters *counters, int64_t process, int64_t offset_ns)
@@ -159,9 +125,9 @@ void kc__counters_free(struct kc__counters *counters)
 {
 	for (size_t i = 0; i < KC__COUNTER_DEVICES; i++) {
 		for (int kind = 0; kind < 2; kind++)
-			free(counters->devices[i].in_use[kind].heap);
+			kc__queue_free(&counters->devices[i].in_use[kind].queue);
 	}
-	free(counters->error.heap);
+	kc__queue_free(&counters->error.queue);
 }
 
 static struct kc__device_counters *counters_on(struct kc__counters *counters, int64_t device, int64_t sms)
@@ -195,7 +161,7 @@ int kc__counters_ran(struct kc__counters *counters, enum kc__track_kind kind, in
 	rc = add(counter, start_ns, taken);
 	if (rc == 0)
 		rc = add(counter, end_ns, -taken);
-	while (rc == 0 && counter->count > KC__COUNTER_WINDOW)
+	while (rc == 0 && kc__queue_count(&counter->queue) > KC__COUNTER_WINDOW)
 		step_in_use(counters, of, kind);
 	return rc;
 }
@@ -205,7 +171,7 @@ int kc__counters_erred(struct kc__counters *counters, int64_t start_ns, double e
 	double shown = error_percent < MOST_PERCENT ? error_percent : MOST_PERCENT;
 	int rc = add(&counters->error, start_ns, (int64_t)llround(shown * PERCENT_SCALE));
 
-	while (rc == 0 && counters->error.count > KC__COUNTER_WINDOW)
+	while (rc == 0 && kc__queue_count(&counters->error.queue) > KC__COUNTER_WINDOW)
 		step_error(counters);
 	return rc;
 }

@@ -11,20 +11,15 @@
 #ifndef KC_CHROME_COUNTERS_H
 #define KC_CHROME_COUNTERS_H
 
+#include "chrome_queue.h"
 #include "chrome_text.h"
 #include "chrome_tracks.h"
 
 #define KC__COUNTER_WINDOW 65536u
 #define KC__COUNTER_DEVICES 16u /* of a process */
 
-struct kc__happening {
-	int64_t time_ns;
-	int64_t change; /* of SMs in use, or the error in thousandths of a percent */
-};
-
 struct kc__counter {
-	struct kc__happening *heap; /* the earliest first */
-	size_t count, capacity;
+	struct kc__queue queue; /* changes of SMs in use, or errors in thousandths of a percent */
 	int64_t last_ns, value, shown;
 	int is_shown; /* shown is meant */
 };
