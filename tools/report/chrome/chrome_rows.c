@@ -143,13 +143,22 @@ static void note_error(struct kc__chrome_op *op)
 	op->ratio = (double)predicted / (double)measured;
 }
 
+/* 0: it is NULL. */
+static int is_known(sqlite3_stmt *row, int i, int64_t *out)
+{
+	*out = kc__chrome_integer(row, i);
+	return *out || sqlite3_column_type(row, i) != SQLITE_NULL;
+}
+
 /* wait: the column, behind which that of the span is. */
 static void read_time(sqlite3_stmt *row, int wait, enum kc__track_kind kind, struct kc__chrome_op *op)
 {
-	int64_t start_ns = kc_plus_ns(op->launched_ns, kc__chrome_integer(row, wait));
+	int64_t wait_ns, span_ns, start_ns;
 
-	if (sqlite3_column_type(row, wait) != SQLITE_NULL && sqlite3_column_type(row, wait + 1) != SQLITE_NULL)
-		set_time(op, kind, start_ns, kc_plus_ns(start_ns, kc__chrome_integer(row, wait + 1)));
+	if (!is_known(row, wait, &wait_ns) || !is_known(row, wait + 1, &span_ns))
+		return;
+	start_ns = kc_plus_ns(op->launched_ns, wait_ns);
+	set_time(op, kind, start_ns, kc_plus_ns(start_ns, span_ns));
 }
 
 static int read_launch(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
@@ -157,17 +166,16 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 	sqlite3_stmt *row = source->row;
 	int64_t started_ns = kc__chrome_integer(row, PROCESS_STARTED);
 	const struct kc__chrome_shape *shape;
-	int rc = kc__chrome_shape_of(&source->shapes, source->store, kc__chrome_integer(row, SHAPE), &shape);
+	int has_flags, rc = kc__chrome_shape_of(&source->shapes, source->store, kc__chrome_integer(row, SHAPE), &shape);
 
 	if (rc < 0)
 		return rc;
 	read_common(row, "kernel", op);
-	op->flags = kc__chrome_integer(row, FLAGS);
+	has_flags = is_known(row, FLAGS, &op->flags);
 	op->launched_ns = kc_plus_ns(started_ns, kc__chrome_integer(row, LAUNCHED));
 	read_time(row, WAIT, KC__TRACK_PREDICTED, op);
 	read_time(row, MEASURED_WAIT, KC__TRACK_MEASURED, op);
-	read_call(row, sqlite3_column_type(row, FLAGS) == SQLITE_NULL ? NULL : kc_api_name(KC_FLAG(op->flags, API)),
-		  op->launched_ns, op);
+	read_call(row, has_flags ? kc_api_name(KC_FLAG(op->flags, API)) : NULL, op->launched_ns, op);
 	note_launch(started_ns, shape->kernel, shape->device, op);
 	op->name = shape->name;
 	op->sizes = shape->sizes;
@@ -187,18 +195,18 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 	return 0;
 }
 
-/* What is not known, or damaged so that it is no number, is left out. */
+/* What is not known is left out. */
 static void put_solo(struct kc__chrome_text *text, sqlite3_stmt *row)
 {
-	int64_t solo_ns = kc__chrome_integer(row, SOLO);
+	int64_t solo_ns, below_ns, above_ns;
 
-	if (sqlite3_column_type(row, SOLO) != SQLITE_INTEGER)
+	if (!is_known(row, SOLO, &solo_ns))
 		return;
 	kc__chrome_number(text, "solo_ns", solo_ns);
-	if (sqlite3_column_type(row, BELOW) == SQLITE_INTEGER)
-		kc__chrome_number(text, "solo_low_ns", kc_minus_ns(solo_ns, kc__chrome_integer(row, BELOW)));
-	if (sqlite3_column_type(row, ABOVE) == SQLITE_INTEGER)
-		kc__chrome_number(text, "solo_high_ns", kc_plus_ns(solo_ns, kc__chrome_integer(row, ABOVE)));
+	if (is_known(row, BELOW, &below_ns))
+		kc__chrome_number(text, "solo_low_ns", kc_minus_ns(solo_ns, below_ns));
+	if (is_known(row, ABOVE, &above_ns))
+		kc__chrome_number(text, "solo_high_ns", kc_plus_ns(solo_ns, above_ns));
 }
 
 /* A name by a part of the flags; first: the least value that has one. NULL: none. */
@@ -209,7 +217,7 @@ static const char *flagged(uint32_t value, uint32_t first, uint32_t end, const c
 
 static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
 {
-	int64_t flags = op->flags;
+	int64_t flags = op->flags, slowdown;
 	uint32_t novelty = KC_FLAG(flags, NOVELTY), of_case = KC_FLAG(flags, CASE); /* 0: not predicted */
 
 	kc__chrome_word(text, "model", flagged(KC_FLAG(flags, MODEL), 1, KC_MODELS, kc_model_name));
@@ -219,8 +227,8 @@ static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const 
 			flagged(KC_FLAG(flags, UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
 	if (!op->end_ns[KC__TRACK_PREDICTED])
 		return;
-	if (sqlite3_column_type(row, SLOWDOWN) == SQLITE_INTEGER)
-		kc__chrome_real(text, "slowdown", 1 + (double)kc__chrome_integer(row, SLOWDOWN) / KC_SLOWDOWN_SCALE, 4);
+	if (is_known(row, SLOWDOWN, &slowdown))
+		kc__chrome_real(text, "slowdown", 1 + (double)slowdown / KC_SLOWDOWN_SCALE, 4);
 	put_solo(text, row);
 }
 
