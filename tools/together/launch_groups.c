@@ -96,13 +96,23 @@ int kc_launch_groups_of(const struct kc_side *side, const struct kc_measured_nam
 
 /* --- kernels by time */
 
+void kc_launch_groups_take(const struct kc_side *side, const struct kc_launch_groups *g,
+			   const struct kc_launch_group *group, struct kc_group_kernel *kernel)
+{
+	const struct kc_timed *middle = kc_launch_group_middle(g, group);
+
+	kernel->alone = group->alone;
+	kernel->solo_ns = (double)middle->ns;
+	kernel->place = middle->place;
+	kernel->launch = ((const struct kc_measured_moment *)side->runs[0].moments.at)[middle->place].id;
+}
+
 /* As the group of its launches that took most time: the groups of a kernel follow each other. */
 static struct kc_group_kernel kernel_of(const struct kc_side *side, const struct kc_launch_groups *g, size_t first,
 					size_t count)
 {
 	const struct kc_launch_group *most = &g->at[first];
 	struct kc_group_kernel kernel = {.kernel = most->kernel};
-	const struct kc_timed *middle;
 
 	for (size_t i = first; i < first + count; i++) {
 		kernel.launches += g->at[i].count;
@@ -110,11 +120,7 @@ static struct kc_group_kernel kernel_of(const struct kc_side *side, const struct
 		if (g->at[i].time_ns > most->time_ns)
 			most = &g->at[i];
 	}
-	middle = kc_launch_group_middle(g, most);
-	kernel.alone = most->alone;
-	kernel.solo_ns = (double)middle->ns;
-	kernel.place = middle->place;
-	kernel.launch = ((const struct kc_measured_moment *)side->runs[0].moments.at)[middle->place].id;
+	kc_launch_groups_take(side, g, most, &kernel);
 	return kernel;
 }
 

@@ -56,6 +56,10 @@ void kc_launch_groups_free(struct kc_launch_groups *g);
 int kc_launch_groups_kernels(const struct kc_side *side, const struct kc_launch_groups *g,
 			     struct kc_group_kernel **kernels, size_t *count);
 
+/* Takes the kernel as the launches of another group of its. */
+void kc_launch_groups_take(const struct kc_side *side, const struct kc_launch_groups *g,
+			   const struct kc_launch_group *group, struct kc_group_kernel *kernel);
+
 /* The median of those that ran alone, or of all of them if none did. */
 static inline const struct kc_timed *kc_launch_group_middle(const struct kc_launch_groups *g,
 							    const struct kc_launch_group *group)
