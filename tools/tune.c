@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOP 5u
 
@@ -92,7 +93,10 @@ static void check_database(struct request *request, struct argp_state *state)
 
 static void check(struct request *request, struct argp_state *state)
 {
-	request->is_database = request->path ? kc_output_is_database(request->path) : names_no_variants(request);
+	if (request->path && access(request->path, F_OK) == 0)
+		request->is_database = kc_output_is_database(request->path);
+	else
+		request->is_database = names_no_variants(request);
 	if (request->is_database) {
 		check_database(request, state);
 		return;

@@ -367,6 +367,9 @@ of_kernel() { # PATH within a kernel of tuned.json [its place]
 	done
 	equal "$(cut -d , -f 1,2 tuned.csv | uniq -c | tr -s ' ' | paste -s -d ,)" " 1 kernel,faster, 3 $kernel,yes"
 	contains "$(<text.txt)" "1 more kernel"
+	keep wrong "$kerncast" tune none.db
+	equal "$(<wrong.status)" 1 "status of a database that is not there"
+	contains "$(<wrong.err)" "none.db: no such file"
 	keep wrong "$kerncast" tune run.db --device h100
 	equal "$(<wrong.status)" 2 "status with a device"
 	contains "$(<wrong.err)" "run.db is a database"
