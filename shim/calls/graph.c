@@ -133,10 +133,16 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
 
 /* Changes of an executable graph */
 
+/* That the application changes; NULL: nothing is recorded, or it is not known. */
+static struct kc__graph_exec *changed_exec(CUgraphExec handle)
+{
+	return kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
+}
+
 /* It is about to be changed. */
 static struct kc__node *node_of(CUgraphExec handle, CUgraphNode original)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = changed_exec(handle);
 	struct kc__node *node = exec ? kc__graph_node(exec, original) : NULL;
 
 	if (node)
@@ -182,7 +188,7 @@ static void set_copy_enabled(struct kc__graph_exec *exec, CUgraphNode original, 
 void kc__graph_set_enabled(CUgraphExec handle, CUgraphNode original, unsigned enabled)
 {
 	struct kc__node *node = node_of(handle, original);
-	struct kc__graph_exec *exec = node || kc__thread.depth ? NULL : kc__graph_exec_of(handle);
+	struct kc__graph_exec *exec = node ? NULL : changed_exec(handle);
 
 	if (exec)
 		set_copy_enabled(exec, original, enabled != 0);
@@ -242,7 +248,7 @@ static void take_params(struct kc__graph_exec *exec, CUgraph graph, size_t first
 
 void kc__graph_updated(CUgraphExec handle, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = changed_exec(handle);
 
 	if (exec)
 		take_params(exec, graph, 0, 0);
@@ -269,7 +275,7 @@ KC_EXPORT CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 
 void kc__graph_set_child(CUgraphExec handle, CUgraphNode node, CUgraph graph)
 {
-	struct kc__graph_exec *exec = kc__begun() && !kc__thread.depth ? kc__graph_exec_of(handle) : NULL;
+	struct kc__graph_exec *exec = changed_exec(handle);
 	struct kc__graph_exec old = {0};
 	struct kc__copy_node *first_copy;
 	struct kc__node *first;

@@ -228,6 +228,13 @@ transfers_add_up() {
 	ledger_adds_up
 }
 
+@test "copies of a graph are changed where nothing is recorded" {
+	keep shimmed preloaded env KERNCAST_DISABLE=1 "$build/awkward/graph_copies" changed 3
+	equal "$(<shimmed.status)" 0 "exit status, disabled"
+	KERNCAST_DB=$PWD/none/k.db keep shimmed preloaded "$build/awkward/graph_copies" changed 3
+	equal "$(<shimmed.status)" 0 "exit status, without a place for a database"
+}
+
 @test "copies of graphs that are not measured, and whose records are dropped" {
 	local what
 	for what in kernels off; do
