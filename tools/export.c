@@ -98,7 +98,7 @@ static int write_file(const struct request *request, struct kc_store *store, con
 	}
 	kc_database_reading_begin(&reading, file.to == stdout ? NULL : store, path, "exported");
 	rc = request->csv ? kc_export_csv(store, selection, filter, file.to)
-			  : kc_export_chrome(store, selection, filter, file.to, &replay);
+			  : kc_export_chrome(store, selection, filter, file.to, &reading, &replay);
 	kc_database_reading_end(&reading);
 	if (rc == -ENOSPC)
 		kc_error("no room for temporary files: SQLITE_TMPDIR names another folder for them");
