@@ -56,6 +56,8 @@ static void make_database(const char *changes)
 	assert_int_equal(kc_store_slot(s, &launch), 0);
 	copy.index = 102;
 	copy.transfer = (struct kc_transfer){.launched_ns = BASE_NS + 3000,
+					     .start_ns = BASE_NS + 3000,
+					     .end_ns = BASE_NS + 3001,
 					     .measured_start_ns = BASE_NS + 3001,
 					     .measured_end_ns = BASE_NS + 3002,
 					     .kind = KC_COPY_HTOD,
