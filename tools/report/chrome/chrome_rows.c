@@ -143,11 +143,12 @@ static void note_error(struct kc__chrome_op *op)
 	op->ratio = (double)predicted / (double)measured;
 }
 
-/* 0: it is NULL. */
+/* 0: it is NULL or, in a damaged row, no number: text that reads as 0, an infinite one as the greatest. Asked of those
+ * alone, as the type of each column costs more than the column. */
 static int is_known(sqlite3_stmt *row, int i, int64_t *out)
 {
 	*out = kc__chrome_integer(row, i);
-	return *out || sqlite3_column_type(row, i) != SQLITE_NULL;
+	return (*out && *out != INT64_MAX && *out != INT64_MIN) || sqlite3_column_type(row, i) == SQLITE_INTEGER;
 }
 
 /* wait: the column, behind which that of the span is. */
