@@ -23,6 +23,11 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+void kc_sort_numbers(uint32_t *numbers, size_t count)
+{
+	qsort(numbers, count, sizeof(*numbers), by_number);
+}
+
 static int by_offset(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
@@ -54,7 +59,7 @@ static uint32_t gaps_of(const struct kc_calls *calls, uint32_t id, uint32_t quie
 		if (next < n)
 			gaps[found++] = at[next] - at[i];
 	}
-	qsort(gaps, found, sizeof(*gaps), by_number);
+	kc_sort_numbers(gaps, found);
 	return found;
 }
 

@@ -48,6 +48,9 @@ static inline uint32_t kc_period_tolerance(uint32_t calls)
 	return calls / 10 > 2 ? calls / 10 : 2;
 }
 
+/* Rising. */
+void kc_sort_numbers(uint32_t *numbers, size_t count);
+
 /* 0 or -ENOMEM. */
 int kc_periods_find(const struct kc_calls *calls, struct kc_periods *out);
 void kc_periods_free(struct kc_periods *periods);

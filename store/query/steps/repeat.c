@@ -76,18 +76,11 @@ static int64_t start_of(const struct finder *f, int64_t origin)
 	return near(f, origin + f->offset - (is_before ? f->period : 0));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static uint32_t median(uint32_t *numbers, uint32_t count)
 {
 	if (!count)
 		return 0;
-	qsort(numbers, count, sizeof(*numbers), by_number);
+	kc_sort_numbers(numbers, count);
 	return numbers[count / 2];
 }
 
