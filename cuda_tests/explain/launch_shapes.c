@@ -4,6 +4,8 @@
  *
  *   usage: launch_shapes FILE KERNEL:POINTERS:SIZE:GRID_X,GRID_Y:BLOCK_X,BLOCK_Y...
  */
+#include "cuda_tests/check.h"
+
 #include <cuda.h>
 
 #include <stdio.h>
@@ -11,15 +13,6 @@
 #include <string.h>
 
 enum { REPEATS = 25, POINTERS_MAX = 7, BYTES = 1 << 22 };
-
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		int result_ = (int)(call);                                                                             \
-		if (result_) {                                                                                         \
-			printf("%s: %d\n", #call, result_);                                                            \
-			exit(3);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static void launch(CUmodule module, CUdeviceptr *memory, const char *asked)
 {

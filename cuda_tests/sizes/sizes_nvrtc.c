@@ -4,6 +4,8 @@
  *
  *   usage: sizes_nvrtc NVRTC ARCHITECTURE     its library, 80 for sm_80
  */
+#include "cuda_tests/check.h"
+
 #include <cuda.h>
 
 #include <dlfcn.h>
@@ -29,14 +31,6 @@ int nvrtcDestroyProgram(program *made);
 
 static void *nvrtc;
 #define NVRTC(name) ((__typeof__(name) *)dlsym(nvrtc, #name))
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		int result_ = (int)(call);                                                                             \
-		if (result_) {                                                                                         \
-			printf("%s: %d\n", #call, result_);                                                            \
-			exit(3);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static const char source[] =
     "extern \"C\" __global__ void series(int n, int terms, const float *x, float *y)\n"

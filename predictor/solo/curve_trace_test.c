@@ -23,6 +23,7 @@
 #include "cuda_tests/traces/trace_row.h"
 #include "predictor/code/cost.h"
 #include "predictor/code/ptx/ptx.h"
+#include "predictor/code/ptx/ptx_file_testing.h"
 #include "predictor/solo/curve.h"
 
 #include <math.h>
@@ -90,24 +91,13 @@ struct code {
 /* From the folder that the kernels are compiled into, beside this program's. */
 static char *read_ptx(const char *name)
 {
-	char path[4096], *text;
+	char path[4096];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
-	FILE *file;
-	long bytes;
 
 	assert_true(length > 0);
 	path[length] = '\0';
 	snprintf(strrchr(path, '/'), 64, "/../../explain/%s", name);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	bytes = ftell(file);
-	rewind(file);
-	text = calloc(1, (size_t)bytes + 1);
-	assert_non_null(text);
-	assert_int_equal(fread(text, 1, (size_t)bytes, file), bytes);
-	fclose(file);
-	return text;
+	return read_ptx_file(path);
 }
 
 static void open_code(struct code *code)

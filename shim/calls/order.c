@@ -88,15 +88,15 @@ KC_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned
 
 /* Noted before the call: afterwards another thread may be given the handle. Programs that look the driver up by dlsym,
  * as Taichi does, call the ABI of CUDA 3.2. */
-#define STREAM_DESTROY(symbol)                                                                                         \
-	KC_EXPORT CUresult CUDAAPI symbol(CUstream stream)                                                             \
+#define HANDLE_ENDS(symbol, type, note)                                                                                \
+	KC_EXPORT CUresult CUDAAPI symbol(type handle)                                                                 \
 	{                                                                                                              \
 		if (knowing())                                                                                         \
-			kc__stream_destroyed(stream);                                                                  \
-		return KC_REAL(symbol)(stream);                                                                        \
+			note(handle);                                                                                  \
+		return KC_REAL(symbol)(handle);                                                                        \
 	}
-STREAM_DESTROY(cuStreamDestroy)
-STREAM_DESTROY(cuStreamDestroy_v2)
+HANDLE_ENDS(cuStreamDestroy, CUstream, kc__stream_destroyed)
+HANDLE_ENDS(cuStreamDestroy_v2, CUstream, kc__stream_destroyed)
 
 static void stream_is_idle(CUstream handle, bool per_thread, int64_t began_ns)
 {
@@ -256,16 +256,8 @@ KC_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	return result;
 }
 
-/* As with streams, noted before the call. */
-#define EVENT_DESTROY(symbol)                                                                                          \
-	KC_EXPORT CUresult CUDAAPI symbol(CUevent event)                                                               \
-	{                                                                                                              \
-		if (knowing())                                                                                         \
-			kc__event_destroyed(event);                                                                    \
-		return KC_REAL(symbol)(event);                                                                         \
-	}
-EVENT_DESTROY(cuEventDestroy)
-EVENT_DESTROY(cuEventDestroy_v2)
+HANDLE_ENDS(cuEventDestroy, CUevent, kc__event_destroyed)
+HANDLE_ENDS(cuEventDestroy_v2, CUevent, kc__event_destroyed)
 
 /* Whole devices */
 

@@ -1,4 +1,4 @@
-/* Which launches a launch is compared with. */
+/* The peers of a launch: the launches with which its time is compared. */
 #include "slow_testing.h"
 
 /* 10 us on one model, 20 us on the other, which has one of 40 us. */

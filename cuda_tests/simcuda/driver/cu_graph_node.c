@@ -104,6 +104,18 @@ static CUmemorytype type_of(const struct sim_place *place)
 		   : CU_MEMORYTYPE_HOST;
 }
 
+static void place_in_array(const struct sim_place *place, size_t *x_bytes, size_t *y, size_t *z)
+{
+	size_t offset;
+
+	if (!place->array)
+		return;
+	offset = place->base - place->array->base;
+	*x_bytes = offset % place->pitch;
+	*y = offset % place->slice / place->pitch;
+	*z = offset / place->slice;
+}
+
 static CUDA_MEMCPY3D box_of(const struct sim_copy *copy)
 {
 	CUDA_MEMCPY3D box = {.WidthInBytes = copy->width_bytes, .Height = copy->height, .Depth = copy->depth};
@@ -118,22 +130,10 @@ static CUDA_MEMCPY3D box_of(const struct sim_copy *copy)
 	box.dstDevice = (CUdeviceptr)(uintptr_t)copy->to.base;
 	box.dstPitch = copy->to.pitch;
 	box.dstHeight = copy->to.pitch ? copy->to.slice / copy->to.pitch : 0;
-	if (copy->from.array) {
-		size_t offset = copy->from.base - copy->from.array->base;
-
-		box.srcArray = copy->from.array;
-		box.srcXInBytes = offset % copy->from.pitch;
-		box.srcY = offset % copy->from.slice / copy->from.pitch;
-		box.srcZ = offset / copy->from.slice;
-	}
-	if (copy->to.array) {
-		size_t offset = copy->to.base - copy->to.array->base;
-
-		box.dstArray = copy->to.array;
-		box.dstXInBytes = offset % copy->to.pitch;
-		box.dstY = offset % copy->to.slice / copy->to.pitch;
-		box.dstZ = offset / copy->to.slice;
-	}
+	box.srcArray = copy->from.array;
+	place_in_array(&copy->from, &box.srcXInBytes, &box.srcY, &box.srcZ);
+	box.dstArray = copy->to.array;
+	place_in_array(&copy->to, &box.dstXInBytes, &box.dstY, &box.dstZ);
 	return box;
 }
 

@@ -3,16 +3,9 @@
  * which a block may matter.
  */
 #include "block_freedom.h"
+#include "predictor/code/ptx/ptx_file_testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 
@@ -135,23 +128,12 @@ static void the_code_may_bound_blocks(void **state)
 	assert_int_equal(freedom_with(".explicitcluster\n.reqnctapercluster 2, 1, 1", "").fixed[2], 1);
 }
 
-static char *read_text(const char *name)
+static char *read_kernels(const char *name)
 {
-	char path[4096], *text;
-	FILE *file;
-	long bytes;
+	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s", KC_EXPLAIN, name);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	bytes = ftell(file);
-	rewind(file);
-	text = calloc(1, (size_t)bytes + 1);
-	assert_non_null(text);
-	assert_int_equal(fread(text, 1, (size_t)bytes, file), bytes);
-	fclose(file);
-	return text;
+	return read_ptx_file(path);
 }
 
 /* By their sources, but for one: which are fixed, and whether gridDim.x * blockDim.x occurs. */
@@ -184,7 +166,7 @@ static void what_nvcc_makes_is_understood(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
-		char *text = read_text(kernels[i].file);
+		char *text = read_kernels(kernels[i].file);
 		struct kc_block_freedom got = freedom_in(text, kernels[i].kernel);
 
 		if (got.fixed[0] != kernels[i].x || got.fixed[1] != kernels[i].y ||
