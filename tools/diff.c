@@ -246,7 +246,7 @@ static int use_baseline(struct comparison *c, int *written)
 	if (rc == 0)
 		rc = kc_baseline_choose(&c->baseline, &c->names, &request->options.of.filter);
 	if (rc == 0 && c->baseline.items.count == 0) {
-		kc_filter_say_none(&request->options.of.filter, request->baseline, "kernel");
+		kc_filter_say_none(&request->options.of.filter, NULL, request->baseline, "kernel");
 		return KC_EXIT_FAILED;
 	}
 	if (rc == 0)
@@ -279,9 +279,8 @@ static int print(struct comparison *c)
 		    .runs = side->runs,
 		    .count = side->count,
 		    .devices = side->count ? side->runs[0].devices : c->baseline.devices,
+		    .filter = side->filter,
 		};
-		if (side->filter)
-			view.sources[i].counted = kc_filter_counted(side->filter);
 		for (size_t k = 0; k < side->count; k++)
 			view.simulated |= side->runs[k].simulated;
 	}

@@ -11,6 +11,7 @@
 #ifndef KC_FILTER_H
 #define KC_FILTER_H
 
+#include "steps/step_match.h"
 #include "store/database/store.h"
 
 #include <regex.h>
@@ -45,6 +46,7 @@ struct kc_filter_names {
 struct kc_filter_spans {
 	struct {
 		int64_t first, last;
+		int inner; /* 1: of inner repeats, where what was found is nested; 0: of steps, there of outer ones */
 	} each[KC_FILTER_NUMBERS];
 	uint32_t count;
 };
@@ -60,7 +62,7 @@ struct kc_filter_choice {
 	struct kc_filter_numbers devices;       /* numbers, as in names.h */
 	struct kc_filter_names
 	    device_names; /* beside the numbers: "GPU 0 of rank 1", "GPU 0 of node7", or a UUID from its beginning */
-	struct kc_filter_spans steps; /* numbers of steps (steps/steps.h) */
+	struct kc_filter_spans steps; /* numbers of steps (steps/step_match.h) */
 	struct kc_filter_regex range; /* on the names of ranges that a launch was made in: one of them matches */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */
@@ -100,6 +102,8 @@ const struct kc_filter_choice *kc_filter_choice_of(const struct kc_filter *filte
 int kc_filter_matches(struct kc_filter *filter, const struct kc_filter_launch *launch);
 /* What kc_filter_matches() has counted. filter: not NULL. */
 struct kc_filter_counts kc_filter_counted(const struct kc_filter *filter);
+/* Which steps those of the launches are that were looked at. filter: not NULL. */
+enum kc_steps_are kc_filter_steps_are(const struct kc_filter *filter);
 /* As kc_filter_matches(), but does not count, for a row with the columns process, stream, kernel, launched,
  * measured_span, device and id (as of struct kc_filter_launch) from `first` on. A transfer has no kernel. */
 int kc_filter_row(struct kc_filter *filter, struct sqlite3_stmt *row, int first);

@@ -132,7 +132,7 @@ static int check_filtered(const struct kc_side *side, const struct kc_filter_cho
 		measured += measured_of(side->runs + i, 1);
 	if (!side->filter || measured)
 		return KC_EXIT_OK;
-	kc_filter_say_none(choice, side->path, "measured launch");
+	kc_filter_say_none(choice, side->filter, side->path, "measured launch");
 	return KC_EXIT_FAILED;
 }
 

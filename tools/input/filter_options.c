@@ -129,6 +129,17 @@ static void set_ranks(struct kc_filter_choice *choice, const char *arg, struct a
 	} while (*at);
 }
 
+/* Whether "inner:" is at *text: goes past it. */
+static int take_inner(const char **text)
+{
+	static const char word[] = "inner:";
+	size_t n = strlen(word);
+	int is_inner = strncmp(*text, word, n) == 0;
+
+	*text += is_inner ? n : 0;
+	return is_inner;
+}
+
 /* "3", "3..7" at *text, up to a comma or the end: goes past the comma. 0 or -EINVAL. */
 static int next_span(const char **text, int64_t *first, int64_t *last)
 {
@@ -154,9 +165,12 @@ static void set_steps(struct kc_filter_spans *steps, const char *arg, struct arg
 	do {
 		if (steps->count == KC_FILTER_NUMBERS)
 			argp_error(state, "--step takes %u numbers and ranges at most", KC_FILTER_NUMBERS);
+		steps->each[steps->count].inner = take_inner(&at);
 		if (next_span(&at, &steps->each[steps->count].first, &steps->each[steps->count].last))
 			argp_error(state,
-				   "--step takes numbers of steps, as 3 or 3..7, separated by commas, not \"%s\"", arg);
+				   "--step takes numbers of steps, as 3, 3..7 or inner:3, separated by commas, not "
+				   "\"%s\"",
+				   arg);
 		steps->count++;
 	} while (*at);
 }
@@ -290,12 +304,15 @@ void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct ar
 
 /* --- with a database */
 
-void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path, const char *what)
+void kc_filter_say_none(const struct kc_filter_choice *choice, const struct kc_filter *filter, const char *path,
+			const char *what)
 {
 	char text[KC_FILTER_TEXT_BYTES];
+	int has_no_steps = filter && kc_filter_steps_are(filter) == KC_STEPS_ARE_NONE;
 
-	kc_error("%s: no %s matches the filter: %s", kc_database_shown(path), what,
-		 kc_filter_text(choice, text, sizeof(text)));
+	kc_error("%s: no %s matches the filter: %s%s", kc_database_shown(path), what,
+		 kc_filter_text(choice, text, sizeof(text)),
+		 has_no_steps ? "; no steps are told, and none were found by what repeats" : "");
 }
 
 int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,
@@ -310,7 +327,7 @@ int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store
 	if (rc < 0 || any < 0)
 		kc_database_unreadable(path, rc < 0 ? rc : any);
 	else
-		kc_filter_say_none(choice, path, "launch");
+		kc_filter_say_none(choice, *out, path, "launch");
 	kc_filter_free(*out);
 	*out = NULL;
 	return KC_EXIT_FAILED;

@@ -42,7 +42,7 @@ enum {
 	{"rank", KC_KEY_RANK, "N[,N...]", 0, "only launches of these ranks of a job", 0},                              \
 	{"gpu", KC_KEY_GPU, "N|NAME[,...]", 0, "only launches on GPUs of these numbers or names in the report", 0},    \
 	{"step", KC_KEY_STEP, "N|K..N[,...]", 0,                                                                       \
-	 "only launches made in steps of these numbers, by the annotations of an imported trace or NVTX", 0},          \
+	 "only launches made in steps of these numbers in report --by step; inner:N: in inner repeats", 0},            \
 	{"range", KC_KEY_RANGE, "REGEX", 0,                                                                            \
 	 "only launches made in a range whose name matches this extended regular expression", 0},                      \
 	{"since", KC_KEY_SINCE, "TIME", 0,                                                                             \
@@ -83,7 +83,9 @@ void kc_sort_options_check(const struct kc_sorting *sorting, int json, struct ar
  * than KC_EXIT_OK after a message, also where no launch matches. */
 int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,
 		   const struct kc_selection *selection, struct kc_filter **out);
-/* Says that no launch of a database matches; what: "launch". */
-void kc_filter_say_none(const struct kc_filter_choice *choice, const char *path, const char *what);
+/* Says that no launch of a database matches; what: "launch". filter: that has looked at all of them; NULL: none was
+ * made. */
+void kc_filter_say_none(const struct kc_filter_choice *choice, const struct kc_filter *filter, const char *path,
+			const char *what);
 
 #endif

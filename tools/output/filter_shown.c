@@ -86,11 +86,16 @@ static void add_numbers(struct text *text, const char *what, int with_default, c
 		add(text, " or %u more", numbers->count - NUMBERS_SHOWN);
 }
 
-/* "step 3 or 5 to 7" */
+/* "step 3 or 5 to 7 or inner repeat 12" */
 static void add_steps(struct text *text, const struct kc_filter_spans *steps)
 {
+	static const char *const words[] = {"step ", "inner repeat "};
+
 	for (uint32_t i = 0; i < steps->count && i < NUMBERS_SHOWN; i++) {
-		add(text, "%s%" PRId64, i ? " or " : "", steps->each[i].first);
+		int is_named = i && steps->each[i].inner == steps->each[i - 1].inner;
+
+		add(text, "%s%s%" PRId64, i ? " or " : "", is_named ? "" : words[steps->each[i].inner],
+		    steps->each[i].first);
 		if (steps->each[i].last > steps->each[i].first)
 			add(text, " to %" PRId64, steps->each[i].last);
 	}
@@ -127,7 +132,7 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	add_numbers(&text, "GPU", 0, &choice->devices);
 	add_names(&text, "GPU", choice->devices.count ? " or " : "", &choice->device_names);
 	if (choice->steps.count)
-		add(&text, "%sstep ", separator(&text));
+		add(&text, "%s", separator(&text));
 	add_steps(&text, &choice->steps);
 	add_regex(&text, "range matches", &choice->range);
 	add_times(&text, choice);
@@ -136,13 +141,26 @@ char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t si
 	return out;
 }
 
+const char *kc_filter_steps_text(const struct kc_filter *filter)
+{
+	switch (kc_filter_steps_are(filter)) {
+	case KC_STEPS_ARE_FOUND:
+		return " (steps not told, but found by what repeats)";
+	case KC_STEPS_ARE_NESTED:
+		return " (steps not told; of nested repeats, step N is outer repeat N, and inner:N the inner one)";
+	default:
+		return "";
+	}
+}
+
 void kc_filter_print(const struct kc_filter *filter)
 {
 	struct kc_filter_counts counts = kc_filter_counted(filter);
 	char text[KC_FILTER_TEXT_BYTES], matching[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
 
-	printf("Filter: %s: %s of %s launches", kc_filter_text(kc_filter_choice_of(filter), text, sizeof(text)),
-	       kc_format_count(counts.matching, matching), kc_format_count(counts.launches, launches));
+	printf("Filter: %s: %s of %s launches%s", kc_filter_text(kc_filter_choice_of(filter), text, sizeof(text)),
+	       kc_format_count(counts.matching, matching), kc_format_count(counts.launches, launches),
+	       kc_filter_steps_text(filter));
 }
 
 /* --- JSON */
@@ -183,8 +201,8 @@ static json_t *steps_json(const struct kc_filter_spans *steps)
 	json_t *out = steps->count ? json_array() : json_null();
 
 	for (uint32_t i = 0; i < steps->count; i++)
-		json_array_append_new(
-		    out, json_pack("{s:I,s:I}", "first", steps->each[i].first, "last", steps->each[i].last));
+		json_array_append_new(out, json_pack("{s:I,s:I,s:b}", "first", steps->each[i].first, "last",
+						     steps->each[i].last, "inner", steps->each[i].inner));
 	return out;
 }
 
@@ -214,6 +232,16 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	return out;
 }
 
+json_t *kc_filter_steps_json(const struct kc_filter *filter)
+{
+	static const char *const words[] = {
+	    [KC_STEPS_ARE_NOT_ASKED] = NULL, [KC_STEPS_ARE_NONE] = "none",     [KC_STEPS_ARE_TOLD] = "told",
+	    [KC_STEPS_ARE_FOUND] = "found",  [KC_STEPS_ARE_NESTED] = "nested",
+	};
+
+	return kc_json_text(filter ? words[kc_filter_steps_are(filter)] : NULL);
+}
+
 json_t *kc_filter_json(const struct kc_filter *filter)
 {
 	struct kc_filter_counts counts;
@@ -223,6 +251,7 @@ json_t *kc_filter_json(const struct kc_filter *filter)
 		return json_null();
 	counts = kc_filter_counted(filter);
 	out = kc_filter_choice_json(kc_filter_choice_of(filter));
+	json_object_set_new(out, "steps_are", kc_filter_steps_json(filter));
 	json_object_set_new(out, "launches", json_integer((json_int_t)counts.matching));
 	json_object_set_new(out, "of_launches", json_integer((json_int_t)counts.launches));
 	return out;

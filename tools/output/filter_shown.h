@@ -13,6 +13,11 @@
 char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t size);
 /* "Filter: kernel matches "saxpy", stream 3: 1,203 of 9,329 launches" on stdout, without a line end. */
 void kc_filter_print(const struct kc_filter *filter);
+/* What the steps of a filter are, once it has looked at the launches: " (steps not told, but found by what repeats)";
+ * "": no steps were chosen, or they are told. */
+const char *kc_filter_steps_text(const struct kc_filter *filter);
+/* The same as "told", "found", "nested" or "none"; null: no steps were chosen, or filter is NULL. */
+json_t *kc_filter_steps_json(const struct kc_filter *filter);
 /* What was chosen, as an object; null: nothing. */
 json_t *kc_filter_choice_json(const struct kc_filter_choice *choice);
 /* The same with how many launches match, of how many; filter NULL: null. */

@@ -90,19 +90,25 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	return rc;
 }
 
-static json_t *list(const struct kc_steps_report *steps, int is_asked)
+static json_t *list(const struct kc_steps_report *steps, int is_found)
 {
+	json_t *out;
+
 	if (steps->too_many)
 		return json_null();
-	return kc_fields_json_list(&fields, steps->at, is_asked ? steps->count : 0);
+	out = json_array();
+	for (size_t i = 0; i < steps->count; i++)
+		if (steps->at[i].is_found == is_found)
+			json_array_append_new(out, kc_fields_json(&fields, &steps->at[i]));
+	return out;
 }
 
 json_t *kc_json_steps(const struct kc_steps_report *steps)
 {
-	return list(steps, !steps->is_searched);
+	return list(steps, 0);
 }
 
 json_t *kc_json_found_steps(const struct kc_steps_report *steps)
 {
-	return steps->is_searched ? list(steps, 1) : json_null();
+	return steps->search_count ? list(steps, 1) : json_null();
 }

@@ -94,7 +94,7 @@ json_t *kc_json_step_searches(const struct kc_steps_report *steps)
 {
 	json_t *out;
 
-	if (!steps->is_searched || steps->too_many)
+	if (!steps->search_count || steps->too_many)
 		return json_null();
 	out = json_array();
 	for (size_t i = 0; i < steps->search_count; i++) {

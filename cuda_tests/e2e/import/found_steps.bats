@@ -74,3 +74,94 @@ step 6,6,24,24"
 	make_recording 6 5 copy
 	equal "$("$kerncast" report --by step --csv --kernel norm t.db | tr -d '\r' | cut -d, -f1,5 | tail -n 1)" "step 6,5"
 }
+
+# The launches that a command's --csv has, without their first line.
+launches() { # ARGUMENTS of export
+	"$kerncast" export --csv "$@" | tail -n +2
+}
+
+@test "--step chooses found steps by the numbers of report --by step, in every command" {
+	make_recording 6 5 copy # 24 launches each
+	launches t.db >all.csv
+	equal "$(launches --step 3 t.db)" "$(sed -n 49,72p all.csv)"
+	equal "$(launches --step 1,5..6 t.db)" "$(sed -n '1,24p;97,144p' all.csv)"
+	local wanted="Filter: step 2: 24 of 144 launches (steps not told, but found by what repeats)"
+	cp t.db u.db
+	for command in report slow replay pairs "whatif --device h100"; do
+		contains "$("$kerncast" $command --step 2 t.db)" "$wanted"
+		"$kerncast" $command --json --step 2 t.db >t.json
+		"$root/scripts/check-schemas" t.json
+		equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.filter.steps', '\$.filter.steps_are')")" \
+			'[[{"first":2,"last":2,"inner":false}],"found"]' "$command"
+	done
+	contains "$("$kerncast" diff --step 2 t.db u.db)" "OLD 24 of 144 launches (steps not told, but found by what repeats), NEW 24"
+	"$kerncast" diff --json --step 2 t.db u.db >t.json
+	"$root/scripts/check-schemas" t.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.filter.old_steps_are', '\$.filter.new_launches')")" '["found",24]'
+	equal "$("$kerncast" report --by step --csv --step 2..3 t.db | cut -d, -f2,5)" $'number,launches\n2,24\n3,24'
+	# With the copy that begins it.
+	"$kerncast" export --chrome --step 4 t.db -o t.json
+	equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(CAST(readfile('t.json') AS TEXT), '\$.traceEvents')
+		WHERE value ->> 'cat' IN ('transfer,measured', 'kernel,measured')")" 25
+	keep none "$kerncast" slow --step 7 t.db
+	equal "$(<none.status)" 1
+	contains "$(<none.err)" "t.db: no measured launch matches the filter: step 7"
+}
+
+@test "--step of nested repeats: the outer ones, as is said, and inner:N the inner ones" {
+	make_recording 5 5 parts # 4 times 22 launches, and 2
+	launches t.db >all.csv
+	equal "$(launches --step 2 t.db)" "$(sed -n 91,180p all.csv)"
+	equal "$(launches --step inner:2..3 t.db)" "$(sed -n 23,66p all.csv)"
+	equal "$(launches --step inner:1,5 t.db)" "$(sed -n '1,22p;361,450p' all.csv)"
+	contains "$("$kerncast" report --step 2,inner:1 t.db)" "Filter: step 2 or inner repeat 1: 112 of 450 launches (steps not told; of nested \
+repeats, step N is outer repeat N, and inner:N the inner one)"
+	"$kerncast" report --json --step inner:2..3 t.db >t.json
+	"$root/scripts/check-schemas" t.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.filter.steps', '\$.filter.steps_are')")" \
+		'[[{"first":2,"last":3,"inner":true}],"nested"]'
+	for wrong in inner: inner inner:x inner:3..2 inner:1.. outer:1; do
+		keep wrong "$kerncast" report --step "$wrong" t.db
+		equal "$(<wrong.status)" 2 "status of --step \"$wrong\""
+		contains "$(<wrong.err)" "--step takes"
+	done
+	make_recording 6 5 copy
+	keep none "$kerncast" report --step inner:1 t.db
+	equal "$(<none.status)" 1
+	contains "$(<none.err)" "no launch matches the filter: inner repeat 1"
+}
+
+@test "--step where no steps are found says so" {
+	make_recording 1 24 copy
+	cp t.db u.db
+	for command in report slow replay "export --csv" "diff u.db"; do
+		keep none "$kerncast" $command --step 1 t.db
+		equal "$(<none.status)" 1
+		contains "$(<none.err)" "matches the filter: step 1; no steps are told, and none were found by what repeats" "$command"
+	done
+}
+
+@test "steps of a run that tells them, and of one that does not, by --by step and --step" {
+	make_recording 6 5 copy
+	cat >told.json <<-'END'
+		{"traceEvents": [
+		{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 100, "tid": 1, "ts": 100, "dur": 100},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 1, "ts": 120, "dur": 1, "args": {"correlation": 1}},
+		{"ph": "X", "cat": "kernel", "name": "f", "pid": 0, "tid": 7, "ts": 130, "dur": 5, "args": {"device": 0, "stream": 7, "correlation": 1}}]}
+	END
+	"$kerncast" import told.json -o t.db >/dev/null
+	equal "$("$kerncast" report --run all --by step --csv t.db | tail -n +2 | sed 's/.*",//' | cut -d, -f1,2,4)" "1,1,24
+2,1,24
+3,1,24
+4,1,24
+5,1,24
+6,1,24
+7,2,1"
+	contains "$("$kerncast" report --run all --step 2,7 t.db)" "Filter: step 2 or 7: 25 of 145 launches (steps not told, but found"
+	contains "$("$kerncast" report --step 7 t.db)" "Filter: step 7: 1 of 1 launches; GPU time"
+	"$kerncast" report --run all --json --by step t.db >t.json
+	"$root/scripts/check-schemas" t.json
+	equal "$(sqlite3 :memory: "SELECT json_array_length(j, '\$.found_steps') || '/' || json_array_length(j, '\$.steps') || '/' ||
+		json_extract(j, '\$.steps[0].number') || '/' || json_extract(j, '\$.step_searches[0].process') || '/' || json_array_length(j, '\$.step_searches')
+		FROM (SELECT CAST(readfile('t.json') AS TEXT) AS j)")" 6/1/7/1/1
+}

@@ -242,7 +242,7 @@ outside of ranges,3,3,233000,233000"
 	"$root/scripts/check-schemas" t.json
 	equal "$(sqlite3 :memory: "SELECT json_extract(j, '\$.filter.steps') || json_extract(j, '\$.steps[0].launches') ||
 		json_array_length(j, '\$.steps') FROM (SELECT CAST(readfile('t.json') AS TEXT) AS j)")" \
-		'[{"first":7,"last":7},{"first":12,"last":12}]41'
+		'[{"first":7,"last":7,"inner":false},{"first":12,"last":12,"inner":false}]41'
 	"$kerncast" report --json t.db >t.json
 	"$root/scripts/check-schemas" t.json
 	equal "$(sqlite3 :memory: "SELECT group_concat(value ->> 'number' || '/' || (value ->> 'busy_ns')) || '/' || count(*)

@@ -26,9 +26,11 @@
 struct reader {
 	struct kc_store *store;
 	struct kc_filter *filter;
-	struct kc_steps steps;
+	struct kc_steps told;         /* by the runs */
+	size_t taken;                 /* of these, into `steps` */
+	struct kc_steps steps;        /* told or found */
 	struct kc_steps inner;        /* what is nested in `steps` */
-	struct kc__list searches;     /* struct kc_step_search, by process; none where steps are told */
+	struct kc__list searches;     /* struct kc_step_search, by process */
 	struct kc__list uses;         /* struct kc_step_use: those of `steps`, then one for each process */
 	struct kc_ids kernels;        /* a number less 1 is a place in `communicates` */
 	struct kc__list communicates; /* char */
@@ -214,25 +216,33 @@ static int begin_steps(struct reader *r)
 }
 
 /* What a step of the process is called. */
-static const char *word(const struct kc_steps_report *report, int64_t process, int is_inner)
+static const char *word(const struct kc_step_search *search, int is_inner)
 {
 	if (is_inner)
 		return "inner repeat";
+	return search && search->verdict == KC_STEPS_NESTED ? "outer repeat" : "step";
+}
+
+/* NULL: its run tells steps. */
+static const struct kc_step_search *search_of(const struct kc_steps_report *report, int64_t process)
+{
 	for (size_t i = 0; i < report->search_count; i++)
-		if (report->searches[i].process == process && report->searches[i].verdict == KC_STEPS_NESTED)
-			return "outer repeat";
-	return "step";
+		if (report->searches[i].process == process)
+			return &report->searches[i];
+	return NULL;
 }
 
 static int name_use(const struct kc_steps_report *report, struct kc_store *store, int with_process, int is_inner,
 		    struct kc_step_use *use)
 {
+	const struct kc_step_search *search = search_of(report, use->process);
 	char process[KC_PROCESS_NAME_BYTES] = "", step[48] = "outside of steps";
 	int64_t pid;
 	int rc = with_process ? kc_process_name(store, use->process, &pid, process) : 0;
 
+	use->is_found = search != NULL;
 	if (use->number >= 0)
-		snprintf(step, sizeof(step), "%s %lld", word(report, use->process, is_inner), (long long)use->number);
+		snprintf(step, sizeof(step), "%s %lld", word(search, is_inner), (long long)use->number);
 	if (rc == 0 && asprintf(&use->name, "%s%s%s", process, *process ? ", " : "", step) < 0)
 		rc = -ENOMEM;
 	return rc;
@@ -266,6 +276,7 @@ static void close_reader(struct reader *r)
 	sqlite3_finalize(r->launches);
 	sqlite3_finalize(r->transfers);
 	sqlite3_finalize(r->kernel);
+	kc_steps_free(&r->told);
 	kc_steps_free(&r->steps);
 	kc_steps_free(&r->inner);
 	free(r->searches.at);
@@ -277,14 +288,31 @@ static void close_reader(struct reader *r)
 	free(r->intervals.at);
 }
 
-static int search_process(sqlite3_stmt *process, void *arg)
+/* Processes come in the order of their steps. */
+static int take_told(struct reader *r, int64_t process)
+{
+	for (; r->taken < r->told.all.count && kc_step_at(&r->told, r->taken)->process <= process; r->taken++) {
+		struct kc_step *step = kc__list_add(&r->steps.all, sizeof(*step));
+
+		if (!step)
+			return -ENOMEM;
+		*step = *kc_step_at(&r->told, r->taken);
+	}
+	return 0;
+}
+
+static int find_steps(sqlite3_stmt *process, void *arg)
 {
 	struct reader *r = arg;
 	int64_t id = sqlite3_column_int64(process, 0);
 	struct kc_step_search *search;
+	int told;
 
 	if (id < 1 || id > KC_PROCESS_MAX)
 		return 0;
+	told = kc_steps_are_told(r->store, id);
+	if (told)
+		return told < 0 ? told : take_told(r, id);
 	search = kc__list_add(&r->searches, sizeof(*search));
 	return search ? kc_step_search(r->store, id, &r->left, &r->steps.all, &r->inner.all, search) : -ENOMEM;
 }
@@ -307,11 +335,10 @@ static int use_steps(struct reader *r, const struct kc_report *report, int is_in
 static int make(struct reader *r, const struct kc_report *report, int search, struct kc_steps_report *out)
 {
 	struct kc_steps outer;
-	int rc = kc_steps_load(r->store, &report->selection, &r->steps);
+	int rc = kc_steps_load(r->store, &report->selection, search ? &r->told : &r->steps);
 
-	out->is_searched = search && rc == 0 && !r->steps.all.count;
-	if (out->is_searched)
-		rc = kc__select(r->store, &report->selection, PROCESSES, search_process, r);
+	if (rc == 0 && search)
+		rc = kc__select(r->store, &report->selection, PROCESSES, find_steps, r);
 	out->searches = r->searches.at;
 	out->search_count = r->searches.count;
 	r->searches.at = NULL;

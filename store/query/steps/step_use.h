@@ -23,6 +23,7 @@ struct kc_step_use {
 		       runs have several processes, "rank 1 (pid 2001), step 3" */
 	int64_t process;
 	int64_t number;              /* -1: in no step */
+	int is_found;                /* 1: its run tells no steps, and they were searched for in the process */
 	double at_ns;                /* its start, since that of the process; NAN: in no step */
 	double time_ns;              /* from its start to its end, on the host; NAN: in no step */
 	uint64_t launches, measured; /* kernels */
@@ -37,12 +38,11 @@ struct kc_steps_report {
 	int has_steps; /* 0: the runs have none, and nothing was made */
 	struct kc_step_use *at;
 	size_t count;
-	int is_searched;                 /* none of the runs tells steps, and they were searched for */
-	struct kc_step_search *searches; /* of each process, then */
+	struct kc_step_search *searches; /* of each process whose run tells no steps, if they were to be searched for */
 	size_t search_count;
 };
 
-/* search: whether to search for steps where none of the runs tells any. 0 or -errno. Free *out with
+/* search: whether to search for steps where a run tells none. 0 or -errno. Free *out with
  * kc_steps_report_free(). */
 int kc_query_steps(struct kc_store *s, const struct kc_report *report, struct kc_filter *filter, int search,
 		   struct kc_steps_report **out);

@@ -1,5 +1,6 @@
 #include "steps.h"
 
+#include "store/database/internal.h"
 #include "store/query/query.h"
 
 #include <errno.h>
@@ -28,6 +29,22 @@ int kc_steps_load(struct kc_store *s, const struct kc_selection *selection, stru
 
 	*out = (struct kc_steps){{0}};
 	return kc__select(s, selection, selection ? of_runs : all, add_step, &out->all);
+}
+
+int kc_steps_are_told(struct kc_store *s, int64_t process)
+{
+	sqlite3_stmt *row;
+	int rc = sqlite3_prepare_v2(s->db,
+				    "SELECT 1 FROM process p JOIN process q ON q.run = p.run JOIN step t"
+				    " ON t.process = q.id WHERE p.id = ?1 LIMIT 1",
+				    -1, &row, NULL);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(row, 1, process);
+		rc = sqlite3_step(row);
+		sqlite3_finalize(row);
+	}
+	return rc == SQLITE_ROW ? 1 : kc__errno(s->db, rc);
 }
 
 void kc_steps_free(struct kc_steps *steps)

@@ -25,6 +25,9 @@ struct kc_steps {
 /* selection: NULL: of all runs. 0 or -errno. */
 int kc_steps_load(struct kc_store *s, const struct kc_selection *selection, struct kc_steps *out);
 void kc_steps_free(struct kc_steps *steps);
+/* 1: the run of the process tells steps, of this process or another; 0: steps may be searched for (step_search.h);
+ * -errno. */
+int kc_steps_are_told(struct kc_store *s, int64_t process);
 
 static inline const struct kc_step *kc_step_at(const struct kc_steps *steps, size_t i)
 {

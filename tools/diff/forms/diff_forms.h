@@ -10,9 +10,9 @@ struct kc_diff_source {
 	const char *path;                   /* of a database or a baseline, as the user named it */
 	const struct kc_measured_run *runs; /* NULL: a baseline */
 	size_t count;
-	const char *baseline;            /* what it was made from; NULL: runs */
-	const char *devices;             /* names, separated by commas, of the first run */
-	struct kc_filter_counts counted; /* with a filter; zeros: a baseline */
+	const char *baseline;           /* what it was made from; NULL: runs */
+	const char *devices;            /* names, separated by commas, of the first run */
+	const struct kc_filter *filter; /* that has looked at their launches; NULL: there is none, or a baseline */
 };
 
 struct kc_diff_view {

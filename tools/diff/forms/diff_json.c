@@ -118,15 +118,20 @@ static json_t *sums_json(const struct kc_diff *diff)
 
 static json_t *filter_json(const struct kc_diff_view *view)
 {
-	const struct kc_filter_counts *old = &view->sources[KC_OLD].counted, *new = &view->sources[KC_NEW].counted;
+	static const char *const keys[KC_SIDES][3] = {
+	    [KC_OLD] = {"old_launches", "of_old_launches", "old_steps_are"},
+	    [KC_NEW] = {"new_launches", "of_new_launches", "new_steps_are"},
+	};
 	json_t *out = kc_filter_choice_json(view->filter);
 
-	if (json_is_null(out))
-		return out;
-	set(out, "old_launches", json_integer((json_int_t)old->matching));
-	set(out, "of_old_launches", json_integer((json_int_t)old->launches));
-	set(out, "new_launches", json_integer((json_int_t) new->matching));
-	set(out, "of_new_launches", json_integer((json_int_t) new->launches));
+	for (int i = 0; i < KC_SIDES && !json_is_null(out); i++) {
+		const struct kc_filter *filter = view->sources[i].filter;
+		struct kc_filter_counts counted = filter ? kc_filter_counted(filter) : (struct kc_filter_counts){0};
+
+		set(out, keys[i][0], json_integer((json_int_t)counted.matching));
+		set(out, keys[i][1], json_integer((json_int_t)counted.launches));
+		set(out, keys[i][2], kc_filter_steps_json(filter));
+	}
 	return out;
 }
 

@@ -56,10 +56,11 @@ static void print_devices(const struct kc_diff_view *view)
 
 static void print_filtered_side(const struct kc_diff_source *source, const char *name)
 {
+	struct kc_filter_counts counted = kc_filter_counted(source->filter);
 	char matching[KC_FORMAT_BYTES], launches[KC_FORMAT_BYTES];
 
-	printf("%s %s of %s launches", name, kc_format_count(source->counted.matching, matching),
-	       kc_format_count(source->counted.launches, launches));
+	printf("%s %s of %s launches%s", name, kc_format_count(counted.matching, matching),
+	       kc_format_count(counted.launches, launches), kc_filter_steps_text(source->filter));
 }
 
 static void print_filter(const struct kc_diff_view *view)
@@ -69,7 +70,7 @@ static void print_filter(const struct kc_diff_view *view)
 	if (!kc_filter_is_given(view->filter))
 		return;
 	printf("Filter: %s: ", kc_filter_text(view->filter, text, sizeof(text)));
-	if (!view->sources[KC_OLD].baseline) {
+	if (view->sources[KC_OLD].filter) {
 		print_filtered_side(view->sources + KC_OLD, "OLD");
 		fputs(", ", stdout);
 	}
