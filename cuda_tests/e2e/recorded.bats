@@ -104,6 +104,27 @@ again() { # [PROCESSES]
 	again
 }
 
+# Kernels whose code is read when the program says so.
+held_back() { # LINE...
+	printf '%s\n' "$@" | "$kerncast" run -q -o kerncast.db -- "$build/awkward/held_back"
+}
+
+@test "a graph whose kernels' code is read after it is made, and before it is launched" {
+	local wait
+	for wait in 0 1ms; do
+		export KERNCAST_WAIT_FOR_CODE=$wait
+		rm -f kerncast.db*
+		held_back hold "graph plain 5 16, plain 5 16, plain 5 64" read "sleep 300" "graphs 1" sync "sleep 300" \
+			"graphs 20" sync
+		equal "$(sql 'SELECT min(known_events) FROM launch')" 0 "events known when the graph was made"
+		again
+		rm -f kerncast.db*
+		held_back hold "graph loops 5 16, loops 9 64, plain 5 16" "launch loops 5 16" "launch plain 5 300" sync \
+			"sleep 100" read "sleep 300" "graphs 1" sync "sleep 300" "graphs 20" "launch plain 5 300" sync
+		again
+	done
+}
+
 @test "calls that change when the work of a stream can begin" {
 	local what
 	for what in priorities lanes copies frees hosts events defaults failures waits all; do

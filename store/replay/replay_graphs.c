@@ -130,6 +130,8 @@ static void find_shapes(const struct kc__recorded_graphs *graphs, struct kc__rep
 		size_t kernel = (size_t)(op->sequence - graph->first - 1);
 
 		op->of = graph->shapes[kernel] = kc__replay_shape_of(r, op);
+		if (op->of)
+			kc__replay_note_kept(r, op->of, op);
 		if (op->of && op->of->unpredictable == KC_PREDICTED) {
 			variants[kernel] = &op->of->engine;
 			graph->last_predicted = (uint32_t)kernel + 1;

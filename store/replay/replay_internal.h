@@ -55,7 +55,8 @@ struct kc__replay_kernel { /* on a device */
 	int missing;                      /* the database has no such kernel */
 	/* Of a run that is replayed as it was recorded: */
 	int formula;                    /* its cost formula is ready */
-	struct kc__replay_shape *early; /* launch shapes first launched before that, the newest first */
+	struct kc__replay_shape *kept;  /* launch shapes met before that, by a launch or in a graph */
+	struct kc__replay_shape *early; /* those of them that were launched before that, the newest first */
 	struct kc_resources resources;
 	struct kc_engine_kernel engine;
 };
@@ -73,8 +74,9 @@ struct kc__replay_shape {
 	struct kc_engine_variant engine;
 	/* Of a run that is replayed as it was recorded: */
 	struct kc__replay_shape *successor; /* the same launch with its arguments */
-	int first_alone; /* of what it was given something matters, so only the first launch is known to be the same */
-	struct kc__replay_shape *next_early;
+	int first_alone;  /* of what it was given something matters, so only the first launch is known to be the same */
+	int64_t kept_row; /* of what its first launch was given: 0, or kc__op.shape */
+	struct kc__replay_shape *next_kept, *next_early;
 	const struct kc__op *first; /* the launch made before the formula was ready */
 	struct kc_engine_early early;
 	/* Of launched: */
@@ -210,7 +212,11 @@ int kc__replay_end(struct kc__replay_state *state, int rc);
 /* For the launches of graphs, which replay_graphs.c predicts: the launch shape with its arguments; of a run that is
  * replayed as it was recorded, with the work that was counted. */
 struct kc__replay_shape *kc__replay_shape_of(struct kc__replay_state *state, const struct kc__op *op);
-/* A launch is made: if it has no arguments, the first of its launch shape that the run predicted, or a later one. */
+/* A kernel of a graph that is predicted, or a launch that is made: where the run predicted it without arguments, before
+ * the kernel's code had been read, what the first one of the launch shape was given was kept. */
+void kc__replay_note_kept(const struct kc__replay_state *state, struct kc__replay_shape *shape,
+			  const struct kc__op *op);
+/* A launch is made: if what it was given was kept, the first of its launch shape, or a later one. */
 void kc__replay_note_early(const struct kc__replay_state *state, struct kc__replay_shape *shape,
 			   const struct kc__op *op);
 /* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */

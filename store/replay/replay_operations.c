@@ -147,10 +147,26 @@ const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments
 	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
 }
 
+static int is_before_code(const struct kc__replay_state *r, const struct kc__replay_shape *shape,
+			  const struct kc__op *op)
+{
+	return shape->code && !shape->code->formula && !kc__replay_given(r, op->arguments) &&
+	       kc__recorded_of(&r->ops, op)->said.solo_ns > 0;
+}
+
+void kc__replay_note_kept(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
+{
+	if (shape->kept_row || !is_before_code(r, shape, op))
+		return;
+	shape->kept_row = op->shape;
+	shape->next_kept = shape->code->kept;
+	shape->code->kept = shape;
+}
+
 void kc__replay_note_early(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
 {
-	if (!shape->code || kc__replay_given(r, op->arguments) || shape->first || shape->code->formula ||
-	    kc__recorded_of(&r->ops, op)->said.solo_ns <= 0)
+	kc__replay_note_kept(r, shape, op);
+	if (shape->first || !is_before_code(r, shape, op))
 		return;
 	shape->first = op;
 	shape->next_early = shape->code->early;

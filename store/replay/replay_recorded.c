@@ -225,30 +225,33 @@ static const struct kc__counted_launch *first_counted(const struct kc__counted_w
 	return NULL;
 }
 
-/* A kernel's formula is ready: from here on, earlier launches teach the variants with their arguments. 0 or -errno. */
+/* A kernel's formula is ready: from here on, earlier launches, and those of graphs that were predicted earlier, teach
+ * the variants with their arguments. 0 or -errno. */
 static int formula_ready(struct kc__replay_state *r, struct kc__replay_kernel *kernel)
 {
 	kernel->formula = 1;
-	for (struct kc__replay_shape *shape = kernel->early; shape; shape = shape->next_early) {
-		const struct kc__counted_launch *counted = first_counted(&r->work, shape->first->shape);
+	for (struct kc__replay_shape *shape = kernel->kept; shape; shape = shape->next_kept) {
+		const struct kc__counted_launch *counted = first_counted(&r->work, shape->kept_row);
 		const char *given = counted ? kc__replay_given(r, counted->arguments) : NULL;
 
 		if (!counted)
 			continue;
 		shape->successor =
-		    kc__knowledge_shape(r->knowledge, shape->first->shape, given ? given : "", &counted->counts);
+		    kc__knowledge_shape(r->knowledge, shape->kept_row, given ? given : "", &counted->counts);
 		shape->first_alone = given != NULL;
 		if (!shape->successor)
 			return kc__knowledge_error(r->knowledge) ? kc__knowledge_error(r->knowledge) : -ENOMEM;
-		if (shape->unpredictable == KC_PREDICTED && shape->successor->unpredictable == KC_PREDICTED)
-			kc_engine_succeed(&shape->successor->engine, &shape->engine);
 	}
+	for (struct kc__replay_shape *shape = kernel->early; shape; shape = shape->next_early)
+		if (shape->successor && shape->unpredictable == KC_PREDICTED &&
+		    shape->successor->unpredictable == KC_PREDICTED)
+			kc_engine_succeed(&shape->successor->engine, &shape->engine);
 	return 0;
 }
 
 static void learn_early(struct kc__replay_state *r, struct kc__replay_shape *shape)
 {
-	const struct kc__counted_launch *counted = shape->first ? first_counted(&r->work, shape->first->shape) : NULL;
+	const struct kc__counted_launch *counted = shape->first ? first_counted(&r->work, shape->kept_row) : NULL;
 
 	if (counted && shape->code->formula && shape->unpredictable == KC_PREDICTED &&
 	    kc_engine_early_count(&shape->early, &shape->engine, &counted->counts))
