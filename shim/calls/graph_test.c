@@ -13,8 +13,6 @@
 
 #include "store/journal/journal_testing.h"
 
-enum { RECORDS_MAX = NODES_MAX };
-
 static const CUgraphExec executable = (CUgraphExec)0x1000;
 
 /* ---- The rest of the library ---- */
@@ -22,7 +20,7 @@ static const CUgraphExec executable = (CUgraphExec)0x1000;
 struct kc__state kc__shim;
 __thread struct kc__thread kc__thread __attribute__((tls_model("initial-exec")));
 static struct kc__graph entry;
-static struct kc_slot *records[RECORDS_MAX];
+static struct kc_slot *records[NODES_MAX];
 static uint32_t record_count;
 
 struct kc__graph *kc__graph_of(CUgraphExec exec, bool make)
@@ -564,6 +562,18 @@ static void a_graph_that_is_gone_is_not_known(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static void nodes_are_found_without_memory_for_an_index(void **state)
+{
+	(void)state;
+	instantiate(&parent, NULL, 0);
+	free(entry.exec->places);
+	entry.exec->places = NULL;
+	for (int i = 0; i < 4; i++)
+		assert_ptr_equal(kc__graph_node(entry.exec, entry.exec->nodes[i].original), &entry.exec->nodes[i]);
+	assert_null(kc__graph_node(entry.exec, NODE(parent, 1)));
+	assert_ptr_equal(kc__graph_copy(entry.exec, NODE(parent, 1)), entry.exec->copies);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +592,7 @@ int main(void)
 	    TEST(an_update_changes_parameters_alone),
 	    TEST(what_cannot_be_counted_beforehand_is_said),
 	    TEST(a_graph_that_is_gone_is_not_known),
+	    TEST(nodes_are_found_without_memory_for_an_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

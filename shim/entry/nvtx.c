@@ -115,17 +115,17 @@ static int pop(void)
 
 static uint64_t start(const char *text)
 {
-	return kc__range_start(0, kc__range_label(0, text));
+	return kc__range_start(kc__range_label(0, text));
 }
 
 static uint64_t start_wide(const wchar_t *text)
 {
-	return kc__range_start(0, label_of_wide(0, text));
+	return kc__range_start(label_of_wide(0, text));
 }
 
 static uint64_t start_with(const struct kc__nvtx_attributes *a)
 {
-	return kc__range_start(0, label_of(0, a));
+	return kc__range_start(label_of(0, a));
 }
 
 /* --- of any domain; NULL: of the program's */
@@ -142,7 +142,7 @@ static int pop_in(const void *domain)
 
 static uint64_t start_in(const void *domain, const struct kc__nvtx_attributes *a)
 {
-	return kc__range_start(domain_of(domain), label_of(domain_of(domain), a));
+	return kc__range_start(label_of(domain_of(domain), a));
 }
 
 static void end_in(const void *domain, uint64_t id)

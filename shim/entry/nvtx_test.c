@@ -204,6 +204,97 @@ static void attributes_of_any_kind_are_understood(void **state)
 	assert_int_equal(pop(), -1);
 }
 
+typedef int (*push_text)(const char *);
+typedef int (*push_wide_text)(const wchar_t *);
+typedef int (*push_attributes)(const struct kc__nvtx_attributes *);
+typedef uint64_t (*start_text)(const char *);
+typedef uint64_t (*start_wide_text)(const wchar_t *);
+typedef uint64_t (*start_attributes)(const struct kc__nvtx_attributes *);
+typedef int (*push_in_domain)(const void *, const struct kc__nvtx_attributes *);
+typedef int (*pop_in_domain)(const void *);
+typedef uint64_t (*start_in_domain)(const void *, const struct kc__nvtx_attributes *);
+typedef void (*end_in_domain)(const void *, uint64_t);
+typedef const void *(*register_in_domain)(const void *, const char *);
+typedef const void *(*register_wide_in_domain)(const void *, const wchar_t *);
+typedef const void *(*create_domain)(const char *);
+typedef const void *(*create_wide_domain)(const wchar_t *);
+
+static const struct kc__nvtx_attributes named_x = {
+    .size = sizeof(named_x), .message_type = KC__NVTX_TEXT, .message.text = "x"};
+
+/* The scope of the range x that was opened just now, as the only one of its domain. */
+static uint16_t popped(int level, const void *domain)
+{
+	uint16_t scope = kc__scope_of(&kc__thread);
+
+	assert_int_equal(level, 0);
+	assert_int_equal(CALL(1, KC__NVTX_DOMAIN_RANGE_POP, pop_in_domain)(domain), 0);
+	assert_int_equal(kc__scope_of(&kc__thread), 0);
+	return scope;
+}
+
+static uint16_t ended(uint64_t id)
+{
+	uint16_t scope = kc__scope_of(&kc__thread);
+
+	CALL(0, KC__NVTX_RANGE_END, void (*)(uint64_t))(id);
+	assert_int_equal(kc__scope_of(&kc__thread), 0);
+	return scope;
+}
+
+/* nvToolsExt.h: what takes no domain is of the default domain, as is NULL for a domain. */
+static void what_takes_no_domain_is_of_the_programs(void **state)
+{
+	uint16_t x;
+
+	(void)state;
+	InitializeInjectionNvtx2(tables);
+	x = popped(CALL(1, KC__NVTX_DOMAIN_RANGE_PUSH_EX, push_in_domain)(NULL, &named_x), NULL);
+	assert_int_not_equal(x, 0);
+	assert_int_equal(popped(CALL(0, KC__NVTX_RANGE_PUSH_A, push_text)("x"), NULL), x);
+	assert_int_equal(popped(CALL(0, KC__NVTX_RANGE_PUSH_W, push_wide_text)(L"x"), NULL), x);
+	assert_int_equal(popped(CALL(0, KC__NVTX_RANGE_PUSH_EX, push_attributes)(&named_x), NULL), x);
+	assert_int_equal(ended(CALL(0, KC__NVTX_RANGE_START_A, start_text)("x")), x);
+	assert_int_equal(ended(CALL(0, KC__NVTX_RANGE_START_W, start_wide_text)(L"x")), x);
+	assert_int_equal(ended(CALL(0, KC__NVTX_RANGE_START_EX, start_attributes)(&named_x)), x);
+	assert_int_equal(ended(CALL(1, KC__NVTX_DOMAIN_RANGE_START_EX, start_in_domain)(NULL, &named_x)), x);
+}
+
+static void what_takes_a_domain_is_of_that_one(void **state)
+{
+	struct kc__nvtx_attributes registered = {.size = sizeof(registered), .message_type = KC__NVTX_REGISTERED};
+	push_in_domain push;
+	pop_in_domain pop;
+	const void *domain;
+	uint16_t x;
+
+	(void)state;
+	InitializeInjectionNvtx2(tables);
+	push = CALL(1, KC__NVTX_DOMAIN_RANGE_PUSH_EX, push_in_domain);
+	pop = CALL(1, KC__NVTX_DOMAIN_RANGE_POP, pop_in_domain);
+	domain = CALL(1, KC__NVTX_DOMAIN_CREATE_A, create_domain)("library");
+	assert_non_null(domain);
+	assert_ptr_equal(CALL(1, KC__NVTX_DOMAIN_CREATE_W, create_wide_domain)(L"library"), domain);
+	x = popped(push(domain, &named_x), domain);
+	assert_int_not_equal(x, popped(push(NULL, &named_x), NULL)); /* library:x */
+	registered.message.registered = CALL(1, KC__NVTX_DOMAIN_REGISTER_STRING_A, register_in_domain)(domain, "x");
+	assert_int_equal(popped(push(domain, &registered), domain), x);
+	registered.message.registered =
+	    CALL(1, KC__NVTX_DOMAIN_REGISTER_STRING_W, register_wide_in_domain)(domain, L"x");
+	assert_int_equal(popped(push(domain, &registered), domain), x);
+	CALL(1, KC__NVTX_DOMAIN_RANGE_END, end_in_domain)
+	(domain, CALL(1, KC__NVTX_DOMAIN_RANGE_START_EX, start_in_domain)(domain, &named_x));
+	assert_int_equal(ended(CALL(1, KC__NVTX_DOMAIN_RANGE_START_EX, start_in_domain)(domain, &named_x)), x);
+	/* Each counts its own. */
+	assert_int_equal(push(NULL, &named_x), 0);
+	assert_int_equal(push(domain, &named_x), 0);
+	assert_int_equal(push(NULL, &named_x), 1);
+	assert_int_equal(pop(domain), 0);
+	assert_int_equal(pop(domain), -1);
+	assert_int_equal(pop(NULL), 1);
+	assert_int_equal(pop(NULL), 0);
+}
+
 /* Handles of another tool, or of nothing. */
 static void handles_that_are_none_of_ours_do_no_harm(void **state)
 {
@@ -228,7 +319,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(functions_are_put_where_nvtx_calls_them),  TEST(a_table_that_ends_before_is_filled_as_far_as_it_goes),
 	    TEST(it_is_refused_where_nothing_is_recorded),  TEST(attributes_of_any_kind_are_understood),
-	    TEST(handles_that_are_none_of_ours_do_no_harm),
+	    TEST(handles_that_are_none_of_ours_do_no_harm), TEST(what_takes_no_domain_is_of_the_programs),
+	    TEST(what_takes_a_domain_is_of_that_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

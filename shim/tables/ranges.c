@@ -494,7 +494,7 @@ int kc__range_pop(uint32_t domain)
 	return level;
 }
 
-uint64_t kc__range_start(uint32_t domain, struct kc__label label)
+uint64_t kc__range_start(struct kc__label label)
 {
 	struct memory *m = memory();
 	int saved_errno = errno;
@@ -505,7 +505,7 @@ uint64_t kc__range_start(uint32_t domain, struct kc__label label)
 		return 0;
 	kc__lock(&stack->lock);
 	number = ++stack->started ? stack->started : ++stack->started;
-	put_on(m, stack, domain, label, number);
+	put_on(m, stack, 0, label, number);
 	kc__unlock(&stack->lock);
 	errno = saved_errno;
 	return (uint64_t)(stack - m->stacks + 1) << 32 | number;

@@ -39,7 +39,7 @@ struct kc__open_range {
 	uint32_t name;    /* 0: a step */
 	uint32_t scope;   /* the innermost up to here; 0: none */
 	uint32_t started; /* its number among those that were started; 0: it was pushed */
-	uint16_t domain;
+	uint16_t domain;  /* of one that was pushed */
 	uint16_t reserved;
 };
 
@@ -72,7 +72,7 @@ int kc__range_push(uint32_t domain, struct kc__label label);
 /* How many are open afterwards; -1: none was. */
 int kc__range_pop(uint32_t domain);
 /* Never 0 but where the thread has no room. */
-uint64_t kc__range_start(uint32_t domain, struct kc__label label);
+uint64_t kc__range_start(struct kc__label label);
 void kc__range_end(uint64_t id);
 
 /* Puts the scopes that there are into the journal, before anything is launched in them. start_lock held. */

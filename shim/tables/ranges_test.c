@@ -203,11 +203,11 @@ static void *end_elsewhere(void *id)
 
 static void a_range_that_is_started_ends_by_its_id_in_any_thread(void **state)
 {
-	uint64_t first = kc__range_start(0, kc__range_label(0, "first")), second;
+	uint64_t first = kc__range_start(kc__range_label(0, "first")), second;
 	pthread_t thread;
 
 	(void)state;
-	second = kc__range_start(0, kc__range_label(0, "second"));
+	second = kc__range_start(kc__range_label(0, "second"));
 	push("pushed");
 	assert_string_equal(now(), "first > second > pushed");
 	assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, &first), 0);
@@ -338,7 +338,7 @@ static void a_process_that_is_not_ours_is_left_alone(void **state)
 	(void)state;
 	kc__shim.ours = 0; /* as after _Fork() */
 	assert_int_equal(push("nobody's"), -1);
-	assert_int_equal(kc__range_start(0, kc__range_label(0, "nobody's")), 0);
+	assert_int_equal(kc__range_start(kc__range_label(0, "nobody's")), 0);
 	kc__shim.ours = 1;
 }
 
