@@ -131,6 +131,8 @@ static void divisions_roots_and_approximations(void **state)
 	    /* FMNMX, FSETP; DSETP */
 	    {"max.f32 %f4, %f1, %f2;\nsetp.lt.f32 %p2, %f1, %f2;\n", 0, 0, 0, 0, 2, 0, 0, 0},
 	    {"setp.lt.f64 %p2, %d1, %d2;\n", 0, 1, 0, 0, 0, 0, 1, 0},
+	    /* FADD with a modifier, of ptxas for sm_75 and sm_90 */
+	    {"cvt.sat.f32.f32 %f4, %f1;\ncvt.ftz.f32.f32 %f3, %f1;\n", 0, 2, 0, 0, 0, 0, 0, 0},
 	};
 
 	(void)state;

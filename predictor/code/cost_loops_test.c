@@ -200,6 +200,69 @@ static void memory_tells_how_long_a_loop_goes_through_it(void **state)
 	}
 }
 
+/* Around it, a loop for which %r4 = 1, 2, 3: its step is the sum of what is added to the variable. Up to 24. */
+static void a_step_in_parts_changes_with_the_loop_around(void **state)
+{
+#define IN_PARTS(parts)                                                                                                \
+	KERNEL("mov.u32 %r4, 1;\nAROUND:\nmov.u32 %r5, 0;\nROUND:\nfma.rn.f32 %f1, %f1, %f1, %f1;\n" parts             \
+	       "setp.lt.s32 %p1, %r5, 24;\n@%p1 bra ROUND;\nadd.s32 %r4, %r4, 1;\nsetp.lt.s32 %p2, %r4, 4;\n"          \
+	       "@%p2 bra AROUND;\n")
+	static const struct {
+		const char *text;
+		double trips;
+	} cases[] = {
+	    {IN_PARTS("add.s32 %r5, %r5, %r4;\n"), 24 + 12 + 8},
+	    {IN_PARTS("add.s32 %r5, %r5, %r4;\nadd.s32 %r5, %r5, %r4;\n"), 12 + 6 + 4},
+	    {IN_PARTS("add.s32 %r5, %r5, %r4;\nadd.s32 %r5, 4, %r5;\n"), 5 + 4 + 4},
+	    {IN_PARTS("add.s32 %r5, %r5, 4;\nsub.s32 %r5, %r5, %r4;\n"), 8 + 12 + 24},
+	    {IN_PARTS("sub.s32 %r5, %r5, %r4;\nadd.s32 %r5, %r5, 4;\n"), 8 + 12 + 24},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_counts counts = evaluated(cases[i].text, 2, 64, 0);
+
+		assert_count(counts, FMA, 2 * 64 * cases[i].trips);
+		assert_int_equal(counts.assumed, 0);
+	}
+}
+
+/* Of 4 blocks along an axis, each 256 bytes further on, back to where the buffer begins in steps of 1,024 bytes: as
+ * many as from block 1, in the middle. Where block 0 begins 256 bytes before 23 steps, it and no other takes 22 whole
+ * ones; where it begins 768 bytes before, block 3 and no other takes 23. */
+static void a_way_through_memory_begins_in_the_middle(void **state)
+{
+#define FROM_BLOCK(axis, bytes)                                                                                        \
+	UNTIL_ZERO("mov.u32 %r4, %ctaid." axis ";\nmul.wide.u32 %rd2, %r4, 256;\nadd.s64 %rd3, %rd1, %rd2;\n"          \
+		   "add.s64 %rd3, %rd3, " bytes ";\n",                                                                 \
+		   "-1024")
+	static const struct {
+		const char *text;
+		int axis;
+		double trips;
+	} cases[] = {
+	    {FROM_BLOCK("x", "23296"), 0, 23}, {FROM_BLOCK("y", "23296"), 1, 23}, {FROM_BLOCK("z", "23296"), 2, 23},
+	    {FROM_BLOCK("x", "22784"), 0, 22}, {FROM_BLOCK("y", "22784"), 1, 22}, {FROM_BLOCK("z", "22784"), 2, 22},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_cost_argument argument = {.value = POINTER, .known = 1};
+		struct kc_cost_buffer buffer = {.first = POINTER, .bytes = 24 * 1024, .is_large = 1};
+		struct kc_cost_launch launch = {.grid = {1, 1, 1},
+						.block = {32, 1, 1},
+						.arguments = &argument,
+						.argument_count = 1,
+						.buffers = &buffer,
+						.buffer_count = 1};
+		struct kc_counts counts;
+
+		launch.grid[cases[i].axis] = 4;
+		counts = counts_of(cases[i].text, &launch);
+		assert_count(counts, FMA, 4 * 32 * cases[i].trips);
+	}
+}
+
 /* At a launch the survey of so many loops ends before it comes to the last ones, of whose addresses nothing is known
  * then, whatever the memory for them held before. */
 static void more_loops_than_are_surveyed(void **state)
@@ -234,6 +297,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(more_loops_than_are_surveyed),
+	    cmocka_unit_test(a_step_in_parts_changes_with_the_loop_around),
+	    cmocka_unit_test(a_way_through_memory_begins_in_the_middle),
 	    cmocka_unit_test(a_variable_and_the_same_extended),
 	    cmocka_unit_test(a_variable_that_is_never_known),
 	    cmocka_unit_test(a_variable_without_a_step),

@@ -305,6 +305,46 @@ static void what_warps_count_in_shared_memory(void **state)
 	kc_cost_story_free(&story);
 }
 
+/* 32 neighbouring words are 4 sectors of 32 bytes, or 5 where they do not begin with one; a stride of 8 bytes is 8
+ * sectors. In shared memory it does not matter where they begin, and of 32 banks a stride of 8 bytes meets every other
+ * one twice. */
+static void sectors_depend_on_where_a_warp_begins(void **state)
+{
+#define WORD(first) KERNEL(ADDRESS("4") first "ld.global.u32 %r4, [%rd3];\n")
+#define SHARED(first, stride)                                                                                          \
+	KERNEL("mov.u32 %r6, s;\nmul.lo.u32 %r4, %r2, " stride ";\nadd.s32 %r5, %r6, %r4;\n"                           \
+	       "ld.param.f32 %f1, [x];\nst.shared.f32 [%r5+" first "], %f1;\n")
+	static const char by_lane[] = "computed from the addresses of each warp's lanes", where[] = ", for warps of 32";
+	static const struct {
+		const char *text;
+		enum kc_cost_counter counter;
+		double pieces; /* of 32 lanes; 0: by lane */
+	} cases[] = {
+	    {WORD(""), KC_COUNT_OF_SECTORS, 4},
+	    {WORD("add.s64 %rd3, %rd3, 4;\n"), KC_COUNT_OF_SECTORS, 0},
+	    {WORD("add.s64 %rd3, %rd3, 32;\n"), KC_COUNT_OF_SECTORS, 4},
+	    {WORD("mul.wide.u32 %rd4, %r1, 16;\nadd.s64 %rd3, %rd3, %rd4;\n"), KC_COUNT_OF_SECTORS, 0},
+	    {WORD("mul.wide.u32 %rd4, %r1, 64;\nadd.s64 %rd3, %rd3, %rd4;\n"), KC_COUNT_OF_SECTORS, 4},
+	    {KERNEL(ADDRESS("8") "ld.global.u32 %r4, [%rd3];\n"), KC_COUNT_OF_SECTORS, 8},
+	    {SHARED("0", "4"), KC_COUNT_OF_SHARED_PASSES, 1},
+	    {SHARED("4", "4"), KC_COUNT_OF_SHARED_PASSES, 1},
+	    {SHARED("0", "8"), KC_COUNT_OF_SHARED_PASSES, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kc_cost_story story;
+		char expected[128];
+
+		say(cases[i].text, &story);
+		snprintf(expected, sizeof(expected), "%g%s", cases[i].pieces / 32, where);
+		assert_int_equal(strncmp(story.formula[cases[i].counter], cases[i].pieces ? expected : by_lane,
+					 strlen(cases[i].pieces ? expected : by_lane)),
+				 0);
+		kc_cost_story_free(&story);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +360,7 @@ int main(void)
 	    cmocka_unit_test(a_loop_in_words),
 	    cmocka_unit_test(a_variable_made_wider_and_back),
 	    cmocka_unit_test(what_warps_count_in_words),
+	    cmocka_unit_test(sectors_depend_on_where_a_warp_begins),
 	    cmocka_unit_test(a_loop_that_doubles),
 	    cmocka_unit_test(a_division_by_a_constant),
 	    cmocka_unit_test(what_warps_count_in_shared_memory),
