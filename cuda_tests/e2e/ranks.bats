@@ -217,7 +217,7 @@ left_in_memory() {
 	printf '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && exec "%s" fork; exec "%s"\n' "$build/awkward/children" "$demo" >one_dies.sh
 	together 3 sh one_dies.sh 2>run.err
 	cat run.err
-	contains "$(<run.err)" "kerncast: killed: rank 1 (pid $(sql "SELECT pid FROM process WHERE rank = 1")); no launch that they had made is lost"
+	contains "$(<run.err)" "kerncast: killed: rank 1 (pid $(sql "SELECT pid FROM process WHERE rank = 1")); no launch that it had made is lost"
 	equal "$(grep -c 'killed: ' run.err)" 1
 	ledger_adds_up
 }
@@ -575,6 +575,6 @@ sums() { # DB...: of all of them
 		world_size, job FROM process ORDER BY rank)")" \
 		"0 0 4 torchrun night, 1 1 4 torchrun night, 2 2 4 torchrun night, 3 3 4 torchrun night"
 	equal "$(sql "SELECT count(*) FROM run")" 1
-	contains "$(<run.err)" "kerncast: killed: rank 2 (pid $(sql "SELECT pid FROM process WHERE ended = 'killed'")); no launch that they had made is lost"
+	contains "$(<run.err)" "kerncast: killed: rank 2 (pid $(sql "SELECT pid FROM process WHERE ended = 'killed'")); no launch that it had made is lost"
 	ledger_adds_up
 }

@@ -161,7 +161,7 @@ static void print_killed(const struct kc_report *data)
 	if (killed > KILLED_SHOWN)
 		fprintf(stderr, " and %zu more", killed - KILLED_SHOWN);
 	if (killed)
-		fputs("; no launch that they had made is lost\n", stderr);
+		fprintf(stderr, "; no launch that %s had made is lost\n", killed == 1 ? "it" : "they");
 }
 
 /* is_whole: no journal is left of the run. */
