@@ -82,10 +82,16 @@ int kc_arena_reserve(struct kc_arena *arena, size_t bytes)
 	return bytes <= arena->limit_bytes - arena->used_bytes && add_block(arena, bytes) ? 0 : -ENOMEM;
 }
 
+/* What the arena has for a piece of so many bytes. */
+static size_t piece_bytes(size_t bytes)
+{
+	return (bytes + APART_BYTES + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+}
+
 void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 {
 	struct kc_arena_block *block = arena->blocks;
-	size_t rounded = (bytes + APART_BYTES + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	size_t rounded = piece_bytes(bytes);
 	void *taken;
 
 	if (rounded < bytes || rounded > arena->limit_bytes - arena->used_bytes)
@@ -108,6 +114,25 @@ void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes)
 	return __builtin_mul_overflow(count, bytes, &all) ? NULL : kc_arena_take(arena, all);
 }
 
+/* An array that has moved away, if it was alone in its block, as large ones are. */
+static void free_alone(struct kc_arena *arena, const unsigned char *array, size_t bytes)
+{
+	struct kc_arena_block **at = &arena->blocks, *block;
+
+	if (bytes < BLOCK_BYTES)
+		return;
+	while (*at && (*at)->bytes != array)
+		at = &(*at)->next;
+	block = *at;
+	if (!block || block->used != piece_bytes(bytes))
+		return;
+	*at = block->next;
+	arena->used_bytes -= block->used;
+	arena->held_bytes -= sizeof(*block) + block->size;
+	GIVE(block->bytes, block->size);
+	free(block);
+}
+
 int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes)
 {
 	uint32_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
@@ -124,6 +149,7 @@ int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint
 	if (count) {
 		memcpy(grown, old, count * bytes);
 		TAKE_BACK(old, count * bytes);
+		free_alone(arena, old, count * bytes);
 	}
 	TAKE_BACK(grown + (count + 1) * bytes, (larger - count - 1) * bytes);
 	memcpy(things, &grown, sizeof(grown));

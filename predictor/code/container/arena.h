@@ -25,7 +25,8 @@ int kc_arena_reserve(struct kc_arena *arena, size_t bytes);
 void *kc_arena_take(struct kc_arena *arena, size_t bytes);
 /* The same for `count` elements of `bytes` each; NULL also if the product overflows. */
 void *kc_arena_array(struct kc_arena *arena, size_t count, size_t bytes);
-/* Makes room for one more element: a full array *things of the arena moves to one of twice the capacity. 0; -ENOMEM. */
+/* Makes room for one more element: a full array *things of the arena moves to one of twice the capacity, and
+ * what it leaves is free again where that had a block for itself. 0; -ENOMEM. */
 int kc_arena_grow(struct kc_arena *arena, void *things, uint32_t *capacity, uint32_t count, size_t bytes);
 /* A copy that ends in a NUL. */
 char *kc_arena_text(struct kc_arena *arena, const char *text, size_t length);
