@@ -7,7 +7,14 @@
 
 #define ROUNDS 16u /* in which registers are followed through copies, against the order of the text */
 
-enum kind { PLAIN, TID, NTID, CTAID, NCTAID, BASE /* %ctaid · %ntid */ };
+enum kind {
+	PLAIN,
+	TID,
+	NTID,
+	CTAID,  /* and blocks of whole grids before it */
+	NCTAID, /* or a multiple */
+	BASE,   /* CTAID · %ntid */
+};
 
 struct value {
 	uint8_t kind, dimension;
@@ -107,7 +114,21 @@ static int multiply(struct value a, struct value b, struct value *out)
 		*out = (struct value){BASE, a.dimension};
 		return 1;
 	}
+	if ((a.kind == NCTAID && b.kind == PLAIN) || (a.kind == PLAIN && b.kind == NCTAID)) {
+		*out = a.kind == NCTAID ? a : b;
+		return 1;
+	}
 	return are(a, NCTAID, b, NTID);
+}
+
+/* (%nctaid · k + %ctaid) · %ntid + %tid is a thread's place k times as many threads further on as there are. */
+static int add(struct value a, struct value b, struct value *out)
+{
+	if (are(a, CTAID, b, NCTAID) || are(a, NCTAID, b, NCTAID)) {
+		*out = a.kind == CTAID ? a : b;
+		return 1;
+	}
+	return are(a, BASE, b, TID);
 }
 
 /* The value of an instruction's result. 1; 0: it uses a place in another way. */
@@ -127,12 +148,15 @@ static int result_of(const struct reading *r, const struct kc_ptx_instruction *i
 		return kc_ptx_type_bytes(i->type) >= sizeof(uint32_t);
 	case KC_PTX_MUL:
 		return multiply(of[0], of[1], out);
+	case KC_PTX_SHL:
+		*out = of[0];
+		return of[0].kind == NCTAID && of[1].kind == PLAIN;
 	case KC_PTX_ADD:
-		return are(of[0], BASE, of[1], TID);
+		return add(of[0], of[1], out);
 	case KC_PTX_MAD:
 		if (!multiply(of[0], of[1], &product))
 			return 0;
-		return product.kind == BASE ? are(product, BASE, of[2], TID) : of[2].kind == PLAIN;
+		return product.kind == PLAIN ? of[2].kind == PLAIN : add(product, of[2], out);
 	default:
 		return 0;
 	}
@@ -213,7 +237,7 @@ static void look_at(struct reading *r, const struct kc_ptx_instruction *i)
 	struct value result;
 	int combined = is_combined(r, i, &result);
 
-	if (combined && result.kind == PLAIN)
+	if (combined && result.kind != NCTAID)
 		note_threads(r, i);
 	if (why)
 		fix_all(r->out, why);

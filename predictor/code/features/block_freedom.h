@@ -5,10 +5,11 @@
  *   kc_block_freedom   the dimensions in which blocks may have another size, if the grid then covers
  *                      as many threads, or more that have nothing to do
  *
- * A dimension is free where %tid, %ctaid and %ntid occur as %ctaid · %ntid + %tid and %ntid, %nctaid as their
- * product, and nowhere else. None is free where threads of a block or a warp work together: by shared memory,
- * barriers, or instructions and registers that are of a warp. Atomics on global memory may come in another order.
- * What is not understood is not free, so a free dimension is certain; one that is not may yet be.
+ * A dimension is free where %tid, %ctaid and %ntid occur as %ctaid · %ntid + %tid, there with multiples of %nctaid
+ * beside %ctaid, or %ntid and %nctaid as their product, and nowhere else. None is free where threads of a block or a
+ * warp work together: by shared memory, barriers, or instructions and registers that are of a warp. Atomics on global
+ * memory may come in another order. What is not understood is not free, so a free dimension is certain; one that is not
+ * may yet be.
  */
 #ifndef KC_BLOCK_FREEDOM_H
 #define KC_BLOCK_FREEDOM_H

@@ -67,6 +67,32 @@ static void a_place_in_the_launch_is_free(void **state)
 	expect("red.global.add.u32 [%rd1], 1; mov.u32 %r1, WARP_SZ;", "", NULL);
 }
 
+/* i + k * blockDim.x * gridDim.x, as nvcc writes it for the steps of an unrolled loop. */
+static void a_place_whole_grids_further_on_is_free(void **state)
+{
+	struct kc_block_freedom got;
+
+	(void)state;
+	expect(PLACE "mov.u32 %r4, %nctaid.x; add.s32 %r5, %r4, %r1; mad.lo.s32 %r6, %r5, %r2, %r3;\n"
+		     "add.s32 %r7, %r5, %r4; mad.lo.s32 %r8, %r7, %r2, %r3;",
+	       "", NULL);
+	expect("mad.lo.s32 %r1, %nctaid.x, 3, %ctaid.x; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;", "", NULL);
+	expect("shl.b32 %r1, %nctaid.x, 1; add.s32 %r2, %r1, %nctaid.x; add.s32 %r3, %r2, %ctaid.x;\n"
+	       "mad.lo.s32 %r4, %r3, %ntid.x, %tid.x;",
+	       "", NULL);
+	expect("mul.lo.s32 %r1, %nctaid.x, %r9; mul.lo.s32 %r2, %r1, %ntid.x; add.s32 %r3, %r2, 1;", "", NULL);
+	got = freedom_with("", "add.s32 %r1, %nctaid.x, %ctaid.x; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;");
+	assert_int_equal(got.counted[0], 1);
+
+	expect("add.s32 %r1, %nctaid.x, %ctaid.x; st.global.u32 [%rd1], %r1;", "x", "blockIdx.x");
+	expect("shl.b32 %r1, %nctaid.x, 1; st.global.u32 [%rd1], %r1;", "x", NULL);
+	expect("shl.b32 %r1, %ctaid.x, 1; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;", "x", NULL);
+	expect("shl.b32 %r1, %r2, %nctaid.x;", "x", NULL);
+	expect("add.s32 %r1, %nctaid.y, %ctaid.x; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;", "xy", NULL);
+	expect("mad.lo.s32 %r1, %nctaid.x, %nctaid.x, %ctaid.x; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;", "x", NULL);
+	expect("add.s32 %r1, %ctaid.x, %ctaid.x; mad.lo.s32 %r2, %r1, %ntid.x, %tid.x;", "x", NULL);
+}
+
 static void a_place_in_the_block_is_not(void **state)
 {
 	(void)state;
@@ -136,7 +162,7 @@ static char *read_kernels(const char *name)
 	return read_ptx_file(path);
 }
 
-/* By their sources, but for one: which are fixed, and whether gridDim.x * blockDim.x occurs. */
+/* By their sources: which are fixed, and whether gridDim.x * blockDim.x occurs. */
 static void what_nvcc_makes_is_understood(void **state)
 {
 	static const struct {
@@ -149,7 +175,7 @@ static void what_nvcc_makes_is_understood(void **state)
 	    {"simple.ptx", "_Z15transpose_naivePKfPfi", 1, 1, 0},
 	    {"simple.ptx", "_Z10stencil_2dPKfPfiff", 0, 0, 0},
 	    {"simple.ptx", "_Z17saxpy_grid_strideifPKfPf", 0, 0, 1},
-	    {"simple.ptx", "_Z4nestPKfPfif", 1, 0, 1}, /* nvcc makes (gridDim.x * k + blockIdx.x) * blockDim.x of it */
+	    {"simple.ptx", "_Z4nestPKfPfif", 0, 0, 1}, /* nvcc makes (gridDim.x * k + blockIdx.x) * blockDim.x of it */
 	    {"simple.ptx", "_Z10triangularPKfS0_Pfi", 0, 0, 0},
 	    {"simple.ptx", "_Z11copy_float4PK6float4PS_i", 0, 0, 0},
 	    {"simple.ptx", "_Z5daxpyidPKdPd", 0, 0, 0},
@@ -181,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_place_in_the_launch_is_free),
+	    cmocka_unit_test(a_place_whole_grids_further_on_is_free),
 	    cmocka_unit_test(a_place_in_the_block_is_not),
 	    cmocka_unit_test(the_address_of_a_parameter_is_no_variables),
 	    cmocka_unit_test(threads_that_work_together_are_not),
