@@ -164,7 +164,6 @@ static int read_formula(struct kc_code_reader *reader, uint32_t kernel, uint64_t
 			size_t memory_bytes, struct kc_code_read *read, struct kc_refusal *refusal)
 {
 	const struct kc_ptx_wanted *wanted = &reader->wanted[kernel];
-	size_t formula_bytes = reader->limits->formula_bytes;
 	const char *differs = NULL;
 	int rc;
 
@@ -176,10 +175,8 @@ static int read_formula(struct kc_code_reader *reader, uint32_t kernel, uint64_t
 					     static_shared_bytes);
 	if (differs)
 		return kc__refuse(refusal, wanted->offset, "%s", differs);
-	if (memory_bytes <= formula_bytes)
-		return -ENOMEM;
-	rc = kc_cost_read_within(&read->cost, &read->module, read->function, formula_bytes,
-				 memory_bytes - formula_bytes, refusal);
+	rc = kc_cost_read_within(&read->cost, &read->module, read->function, reader->limits->formula_bytes,
+				 memory_bytes, refusal);
 	if (!rc || rc == -ENOMEM)
 		return rc;
 	refusal->offset = kc_ptx_cut_offset(&reader->cut, wanted, refusal->offset);

@@ -82,8 +82,20 @@ static int keep(struct kc_cost *c, const struct kc_formula *read, struct kc_aren
 }
 
 struct limits {
-	size_t memory_bytes, reading_bytes, scratch_bytes;
+	size_t formula_bytes, scratch_bytes;
+	size_t all_bytes; /* of the formula and what is needed while it is built */
 };
+
+/* Of what reading left: the formula gets three quarters at most, as it is packed with the help of some more. */
+static size_t room_for_formula(const struct limits *limits, struct kc_arena *working)
+{
+	size_t left = limits->all_bytes - working->used_bytes, room = left - left / 4;
+
+	if (room > limits->formula_bytes)
+		room = limits->formula_bytes;
+	working->limit_bytes -= room;
+	return room;
+}
 
 static int read_formula(struct kc_cost *c, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 			const struct limits *limits, int follows_memory, struct kc_refusal *refusal)
@@ -92,9 +104,9 @@ static int read_formula(struct kc_cost *c, const struct kc_ptx_module *module, c
 	struct kc_arena working;
 	int rc;
 
-	kc_arena_init(&working, limits->reading_bytes);
+	kc_arena_init(&working, limits->all_bytes);
 	rc = kc__read_formula(&read, &working, module, kernel, follows_memory, refusal);
-	rc = rc ? rc : keep(c, &read, &working, kernel, limits->memory_bytes);
+	rc = rc ? rc : keep(c, &read, &working, kernel, room_for_formula(limits, &working));
 	kc_arena_free(&working);
 	c->scratch_bytes = rc ? 0 : kc__scratch_bytes(&c->formula);
 	if (kc_cost_scratch_bytes(c) > limits->scratch_bytes)
@@ -126,9 +138,9 @@ static int read_cost(struct kc_cost **cost, const struct kc_ptx_module *module, 
 }
 
 int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
-			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal)
+			size_t formula_bytes, size_t memory_bytes, struct kc_refusal *refusal)
 {
-	const struct limits limits = {memory_bytes, reading_bytes, 2 * memory_bytes};
+	const struct limits limits = {formula_bytes, 2 * formula_bytes, memory_bytes};
 
 	return read_cost(cost, module, kernel, &limits, refusal);
 }
@@ -136,7 +148,7 @@ int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *modul
 int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 		 size_t memory_bytes, struct kc_refusal *refusal)
 {
-	const struct limits limits = {memory_bytes, READER_BYTES, memory_bytes};
+	const struct limits limits = {memory_bytes, memory_bytes, READER_BYTES + memory_bytes};
 	struct kc_cost *c;
 	size_t scratch_bytes;
 	int rc = read_cost(&c, module, kernel, &limits, refusal);

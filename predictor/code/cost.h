@@ -49,10 +49,10 @@ struct kc_cost;
  */
 int kc_cost_read(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
 		 size_t memory_bytes, struct kc_refusal *refusal);
-/* The same with at most reading_bytes for what is needed while it is built. The formula keeps no memory for its
- * evaluation, which takes twice memory_bytes at most: it is for kc_cost_evaluate_in(). */
+/* The same with at most memory_bytes for the formula, of formula_bytes at most, and what is needed while it is built.
+ * It keeps no memory for its evaluation, which takes twice formula_bytes at most: it is for kc_cost_evaluate_in(). */
 int kc_cost_read_within(struct kc_cost **cost, const struct kc_ptx_module *module, const struct kc_ptx_function *kernel,
-			size_t memory_bytes, size_t reading_bytes, struct kc_refusal *refusal);
+			size_t formula_bytes, size_t memory_bytes, struct kc_refusal *refusal);
 void kc_cost_free(struct kc_cost *cost);
 
 /* Returns how many parameters the counts depend on, and sets *needs to them. */

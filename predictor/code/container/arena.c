@@ -52,7 +52,7 @@ void kc_arena_free(struct kc_arena *arena)
 	arena->used_bytes = arena->held_bytes = 0;
 }
 
-static struct kc_arena_block *add_block(struct kc_arena *arena, size_t size)
+static struct kc_arena_block *add_block(struct kc_arena *arena, size_t size, struct kc_arena_block **at)
 {
 	struct kc_arena_block *block = calloc(1, sizeof(*block) + size);
 
@@ -61,8 +61,8 @@ static struct kc_arena_block *add_block(struct kc_arena *arena, size_t size)
 	block->size = size;
 	TAKE_BACK(block->bytes, size);
 	arena->held_bytes += sizeof(*block) + size;
-	block->next = arena->blocks;
-	arena->blocks = block;
+	block->next = *at;
+	*at = block;
 	return block;
 }
 
@@ -79,7 +79,7 @@ static size_t block_size(const struct kc_arena *arena, size_t bytes)
 
 int kc_arena_reserve(struct kc_arena *arena, size_t bytes)
 {
-	return bytes <= arena->limit_bytes - arena->used_bytes && add_block(arena, bytes) ? 0 : -ENOMEM;
+	return bytes <= arena->limit_bytes - arena->used_bytes && add_block(arena, bytes, &arena->blocks) ? 0 : -ENOMEM;
 }
 
 /* What the arena has for a piece of so many bytes. */
@@ -96,8 +96,10 @@ void *kc_arena_take(struct kc_arena *arena, size_t bytes)
 
 	if (rounded < bytes || rounded > arena->limit_bytes - arena->used_bytes)
 		return NULL;
+	/* Behind a large piece's own block, what the first one has left is still to be had. */
 	if (!block || block->size - block->used < rounded)
-		block = add_block(arena, block_size(arena, rounded));
+		block = add_block(arena, block_size(arena, rounded),
+				  block && rounded >= BLOCK_BYTES ? &block->next : &arena->blocks);
 	if (!block)
 		return NULL;
 	taken = block->bytes + block->used;

@@ -82,12 +82,32 @@ static void test_other_pieces_stay(void **state)
 	kc_arena_free(&arena);
 }
 
+/* A block of 64 KiB in use has room for 60 pieces of 1 KiB, whatever large pieces are taken between them. */
+static void test_a_large_piece_leaves_the_small_ones_their_block(void **state)
+{
+	size_t before, large = (size_t)100 << 10;
+	struct kc_arena arena;
+
+	(void)state;
+	kc_arena_init(&arena, (size_t)16 << 20);
+	while (arena.held_bytes < (size_t)128 << 10)
+		assert_non_null(kc_arena_take(&arena, 1000));
+	before = arena.held_bytes;
+	for (unsigned i = 0; i < 10; i++) {
+		assert_non_null(kc_arena_take(&arena, large));
+		assert_non_null(kc_arena_take(&arena, 1000));
+	}
+	assert_in_range(arena.held_bytes, before + 10 * large, before + 10 * large + 1024);
+	kc_arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_only_the_last_place_of_a_large_array_is_held),
 	    cmocka_unit_test(test_the_limit_holds_both_places_of_a_move),
 	    cmocka_unit_test(test_other_pieces_stay),
+	    cmocka_unit_test(test_a_large_piece_leaves_the_small_ones_their_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
