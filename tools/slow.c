@@ -1,5 +1,7 @@
 #include "command.h"
 #include "tools/diff/compare_options.h"
+#include "tools/output/filter_shown.h"
+#include "tools/slow/forms/slow_steps.h"
 #include "tools/slow/slow_search.h"
 #include "tools/system/database.h"
 
@@ -23,8 +25,8 @@ static const struct argp_option options[] = {
     KC_RUN_OPTION,
     {"old", KEY_OLD, "N[,N...]", 0,
      "earlier runs to compare it with (default: up to five of the same command line); none: without any", 0},
-    {"by", KEY_BY, "rank|process|gpu", 0,
-     "one line per rank (process) or GPU: what its launches lost; instead of the kernels and launches", 0},
+    {"by", KEY_BY, "rank|process|gpu|step", 0,
+     "one line per rank (process), GPU or step: what its launches lost; instead of the kernels and launches", 0},
     KC_LIMIT_OPTIONS("losses"),
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
@@ -36,11 +38,13 @@ static const struct argp_option options[] = {
 
 static enum kc_slow_by by_of(const char *arg, struct argp_state *state)
 {
-	int is_gpu = !strcmp(arg, "gpu");
-
-	if (!is_gpu && strcmp(arg, "rank") != 0 && strcmp(arg, "process") != 0)
-		argp_error(state, "--by takes rank, process or gpu, not \"%s\"", arg);
-	return is_gpu ? KC_SLOW_BY_GPU : KC_SLOW_BY_RANK;
+	if (!strcmp(arg, "gpu"))
+		return KC_SLOW_BY_GPU;
+	if (!strcmp(arg, "step"))
+		return KC_SLOW_BY_STEP;
+	if (strcmp(arg, "rank") != 0 && strcmp(arg, "process") != 0)
+		argp_error(state, "--by takes rank, process, gpu or step, not \"%s\"", arg);
+	return KC_SLOW_BY_RANK;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -57,6 +61,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return kc_compare_option(&request->options, ORDERS, key, arg, state);
 	}
+}
+
+/* Where they are asked for. */
+static int find_steps(struct kc_slow_search *s, struct kc_slow_view *view, struct kc_slow_steps *steps)
+{
+	int rc;
+
+	if (view->by != KC_SLOW_BY_STEP)
+		return KC_EXIT_OK;
+	rc = kc_slow_steps(view, steps);
+	view->steps = steps;
+	if (rc < 0)
+		kc_database_unreadable(s->this.path, rc);
+	else if (steps->are < KC_STEPS_ARE_TOLD)
+		kc_error("%s: %s", view->path, KC_NO_STEPS);
+	return rc < 0 || steps->are < KC_STEPS_ARE_TOLD ? KC_EXIT_FAILED : KC_EXIT_OK;
 }
 
 static int print(struct kc_slow_search *s, const struct request *request)
@@ -77,15 +97,20 @@ static int print(struct kc_slow_search *s, const struct request *request)
 	    .order = options->of.sorting.by,
 	    .other_devices = s->other_devices,
 	};
+	struct kc_slow_steps steps = {.are = KC_STEPS_ARE_NOT_ASKED};
 	int status;
 
 	kc_slow_sort(&s->slow, options->of.sorting.by);
 	status = kc_slow_search_worst(s, view.top, options->of.common.json ? 0 : KC_SLOW_ALIKE);
-	if (status != KC_EXIT_OK)
-		return status;
-	view.worst = s->worst;
-	view.worst_count = s->worst_count;
-	return options->of.common.json ? kc_slow_json(&view) : kc_slow_text(&view);
+	if (status == KC_EXIT_OK)
+		status = find_steps(s, &view, &steps);
+	if (status == KC_EXIT_OK) {
+		view.worst = s->worst;
+		view.worst_count = s->worst_count;
+		status = options->of.common.json ? kc_slow_json(&view) : kc_slow_text(&view);
+	}
+	kc_slow_steps_free(&steps);
+	return status;
 }
 
 static int slow_main(int argc, char **argv, const struct kc_command *self)

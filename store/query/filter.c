@@ -3,6 +3,7 @@
 #include "query.h"
 #include "rows.h"
 #include "steps/range_match.h"
+#include "steps/steps.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
@@ -46,7 +47,7 @@ struct kc_filter {
 	struct verdicts kernels, streams, devices;
 	struct kc_ids process_ids;
 	struct kc__list processes; /* struct process, by the numbers of process_ids less 1 */
-	struct kc_step_match *steps;
+	struct kc_known_steps *steps;
 	struct kc_range_match *ranges;
 	struct kc_filter_counts counts;
 };
@@ -285,6 +286,21 @@ static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
 	return (!choice->since_ns || ns >= choice->since_ns) && (!choice->until_ns || ns < choice->until_ns);
 }
 
+/* 1, 0 or -errno. */
+static int is_step(struct kc_filter *f, int64_t process, int64_t launched_ns)
+{
+	const struct kc_filter_spans *asked = &f->choice->steps;
+	struct kc_steps_of of;
+	int rc = kc_known_steps(f->steps, process, &of);
+
+	for (uint32_t i = 0; rc == 0 && i < asked->count; i++) {
+		const struct kc_step *step = kc_step_of_call(&of, asked->each[i].level, launched_ns);
+
+		rc = step && step->number >= asked->each[i].first && step->number <= asked->each[i].last;
+	}
+	return rc;
+}
+
 /* --- launches */
 
 /* Returns 1 if the launch matches the filter, 0 if it does not, or -errno. The cheapest conditions come first. */
@@ -299,7 +315,7 @@ static int decide(struct kc_filter *f, const struct kc_filter_launch *l)
 	if (!process.matches || !is_in_time(choice, kc_plus_ns(l->launched_ns, process.offset_ns)))
 		return 0;
 	if (choice->steps.count)
-		rc = kc_step_match(f->steps, l->process, l->launched_ns);
+		rc = is_step(f, l->process, l->launched_ns);
 	if (rc > 0 && asks_for_streams(choice))
 		rc = verdict_on(f, &f->streams, l->stream);
 	if (rc > 0 && asks_for_devices(choice))
@@ -329,7 +345,7 @@ struct kc_filter_counts kc_filter_counted(const struct kc_filter *f)
 
 enum kc_steps_are kc_filter_steps_are(const struct kc_filter *f)
 {
-	return f->steps ? kc_step_match_are(f->steps) : KC_STEPS_ARE_NOT_ASKED;
+	return f->steps ? kc_known_steps_are(f->steps) : KC_STEPS_ARE_NOT_ASKED;
 }
 
 int kc_filter_row(struct kc_filter *f, sqlite3_stmt *row, int first)
@@ -391,7 +407,7 @@ int kc_filter_new(const struct kc_filter_choice *choice, struct kc_store *s, str
 	if (asks_for_processes(choice) || asks_for_times(choice))
 		rc = kc__select(s, NULL, PROCESSES, add_process, f);
 	if (rc == 0 && choice->steps.count)
-		rc = kc_step_match_new(s, &choice->steps, &f->steps);
+		rc = kc_known_steps_new(s, &f->steps);
 	if (rc == 0 && choice->range.text)
 		rc = kc_range_match_new(s, &choice->range.compiled, &f->ranges);
 	if (rc) {
@@ -418,7 +434,7 @@ void kc_filter_free(struct kc_filter *f)
 	free_verdicts(&f->devices);
 	kc_ids_free(&f->process_ids);
 	free(f->processes.at);
-	kc_step_match_free(f->steps);
+	kc_known_steps_free(f->steps);
 	kc_range_match_free(f->ranges);
 	free(f);
 }

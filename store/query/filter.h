@@ -11,7 +11,7 @@
 #ifndef KC_FILTER_H
 #define KC_FILTER_H
 
-#include "steps/step_match.h"
+#include "steps/known_steps.h"
 #include "store/database/store.h"
 
 #include <regex.h>
@@ -46,7 +46,7 @@ struct kc_filter_names {
 struct kc_filter_spans {
 	struct {
 		int64_t first, last;
-		int inner; /* 1: of inner repeats, where what was found is nested; 0: of steps, there of outer ones */
+		enum kc_step_level level;
 	} each[KC_FILTER_NUMBERS];
 	uint32_t count;
 };
@@ -62,7 +62,7 @@ struct kc_filter_choice {
 	struct kc_filter_numbers devices;       /* numbers, as in names.h */
 	struct kc_filter_names
 	    device_names; /* beside the numbers: "GPU 0 of rank 1", "GPU 0 of node7", or a UUID from its beginning */
-	struct kc_filter_spans steps; /* numbers of steps (steps/step_match.h) */
+	struct kc_filter_spans steps; /* numbers of steps (steps/known_steps.h) */
 	struct kc_filter_regex range; /* on the names of ranges that a launch was made in: one of them matches */
 	/* Of the launch call, from the start of the run, which is that of its first process. Imported traces: on the
 	 * trace's own clock. since_ns 0: from before the start, too; until_ns, not included, 0: to the end. */

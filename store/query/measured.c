@@ -183,8 +183,9 @@ static int add_moment(struct reader *r, const struct shape *shape, int matches)
 		return -ENOMEM;
 	moment->id = sqlite3_column_int64(r->launches, 6);
 	moment->matches = matches;
-	moment->start_ns = kc_plus_ns(
-	    r->started_ns, kc_plus_ns(sqlite3_column_int64(r->launches, 5), sqlite3_column_int64(r->launches, 7)));
+	moment->launched_ns = sqlite3_column_int64(r->launches, 5);
+	moment->start_ns =
+	    kc_plus_ns(r->started_ns, kc_plus_ns(moment->launched_ns, sqlite3_column_int64(r->launches, 7)));
 	if (!shape->has_device)
 		return 0;
 	moment->device = kc_ids_number(&r->device_ids, r->clock << CLOCK_SHIFT ^ shape->device);

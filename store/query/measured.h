@@ -77,10 +77,11 @@ struct kc_measured_code {
 };
 
 struct kc_measured_moment {
-	int64_t id;       /* of the row: process and sequence number (store/database/schema.h) */
-	int64_t start_ns; /* measured, on the clock of the process, which is that of the whole run unless imported */
-	uint32_t device;  /* within the run and of one clock, from 1; 0: not known */
-	int matches;      /* the filter */
+	int64_t id;          /* of the row: process and sequence number (store/database/schema.h) */
+	int64_t launched_ns; /* of the call, since the start of the process */
+	int64_t start_ns;    /* measured, on the clock of the process, which is that of the whole run unless imported */
+	uint32_t device;     /* within the run and of one clock, from 1; 0: not known */
+	int matches;         /* the filter */
 };
 
 struct kc_measured_run {

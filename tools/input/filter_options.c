@@ -165,7 +165,7 @@ static void set_steps(struct kc_filter_spans *steps, const char *arg, struct arg
 	do {
 		if (steps->count == KC_FILTER_NUMBERS)
 			argp_error(state, "--step takes %u numbers and ranges at most", KC_FILTER_NUMBERS);
-		steps->each[steps->count].inner = take_inner(&at);
+		steps->each[steps->count].level = take_inner(&at) ? KC_STEP_INNER : KC_STEP_OUTER;
 		if (next_span(&at, &steps->each[steps->count].first, &steps->each[steps->count].last))
 			argp_error(state,
 				   "--step takes numbers of steps, as 3, 3..7 or inner:3, separated by commas, not "
@@ -311,8 +311,7 @@ void kc_filter_say_none(const struct kc_filter_choice *choice, const struct kc_f
 	int has_no_steps = filter && kc_filter_steps_are(filter) == KC_STEPS_ARE_NONE;
 
 	kc_error("%s: no %s matches the filter: %s%s", kc_database_shown(path), what,
-		 kc_filter_text(choice, text, sizeof(text)),
-		 has_no_steps ? "; no steps are told, and none were found by what repeats" : "");
+		 kc_filter_text(choice, text, sizeof(text)), has_no_steps ? "; " KC_NO_STEPS : "");
 }
 
 int kc_filter_open(const struct kc_filter_choice *choice, struct kc_store *store, const char *path,

@@ -89,13 +89,14 @@ static void add_numbers(struct text *text, const char *what, int with_default, c
 /* "step 3 or 5 to 7 or inner repeat 12" */
 static void add_steps(struct text *text, const struct kc_filter_spans *steps)
 {
-	static const char *const words[] = {"step ", "inner repeat "};
-
 	for (uint32_t i = 0; i < steps->count && i < NUMBERS_SHOWN; i++) {
-		int is_named = i && steps->each[i].inner == steps->each[i - 1].inner;
+		enum kc_step_level level = steps->each[i].level;
 
-		add(text, "%s%s%" PRId64, i ? " or " : "", is_named ? "" : words[steps->each[i].inner],
-		    steps->each[i].first);
+		if (i)
+			add(text, " or ");
+		if (!i || level != steps->each[i - 1].level)
+			add(text, "%s ", kc_step_word(KC_STEPS_ARE_TOLD, level));
+		add(text, "%" PRId64, steps->each[i].first);
 		if (steps->each[i].last > steps->each[i].first)
 			add(text, " to %" PRId64, steps->each[i].last);
 	}
@@ -201,8 +202,9 @@ static json_t *steps_json(const struct kc_filter_spans *steps)
 	json_t *out = steps->count ? json_array() : json_null();
 
 	for (uint32_t i = 0; i < steps->count; i++)
-		json_array_append_new(out, json_pack("{s:I,s:I,s:b}", "first", steps->each[i].first, "last",
-						     steps->each[i].last, "inner", steps->each[i].inner));
+		json_array_append_new(out,
+				      json_pack("{s:I,s:I,s:b}", "first", steps->each[i].first, "last",
+						steps->each[i].last, "inner", steps->each[i].level == KC_STEP_INNER));
 	return out;
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define KC_FILTER_TEXT_BYTES 1024u
+#define KC_NO_STEPS "no steps are told, and none were found by what repeats"
 
 /* What was chosen: `kernel matches "saxpy", stream 3`. */
 char *kc_filter_text(const struct kc_filter_choice *choice, char *out, size_t size);

@@ -1,4 +1,4 @@
-# report --by step of recordings that tell no steps.
+# report --by step, slow --by step and --step of recordings that tell no steps.
 load ../common
 
 # STEPS of 3 layers and an optimizer, LAUNCHES each; with "copy", a copy from the host begins each; with "parts", each has
@@ -164,4 +164,76 @@ repeats, step N is outer repeat N, and inner:N the inner one)"
 	equal "$(sqlite3 :memory: "SELECT json_array_length(j, '\$.found_steps') || '/' || json_array_length(j, '\$.steps') || '/' ||
 		json_extract(j, '\$.steps[0].number') || '/' || json_extract(j, '\$.step_searches[0].process') || '/' || json_array_length(j, '\$.step_searches')
 		FROM (SELECT CAST(readfile('t.json') AS TEXT) AS j)")" 6/1/7/1/1
+}
+
+# Into FILE.csv: 12 steps of 24 launches of 5 us, 40 us apart, after 400 us more and a copy. In step 4 the 5 launches of
+# "attention" take 9 us, in step 9 one of "add" takes 30 us, and in step 7 the host waits 100 us longer four times.
+make_slow_steps() { # FILE
+	python3 - >"$1" <<-'END'
+		print("kind,start_ns,duration_ns,launch_ns,grid_x,block_x,stream,bytes,name")
+		now = 1000
+		def call(kind, name, took=5000, count=""):
+		    global now
+		    now += 40000
+		    print(f"{kind},{now + 3000},{took},{now},{'' if count else 8},{'' if count else 64},7,{count},{name}")
+		for step in range(1, 13):
+		    now += 400000
+		    call("memcpy", "Memcpy HtoD", count=4096)
+		    call("kernel", "embed")
+		    for layer in range(5):
+		        for name in ("norm", "attention", "add", "product"):
+		            slow = {("attention", 4, layer): 9000, ("add", 9, 2): 30000}
+		            call("kernel", name, slow.get((name, step, layer), 5000))
+		            now += 100000 if step == 7 and layer == 1 else 0
+		    for name in ("loss", "clip", "adam"):
+		        call("kernel", name)
+	END
+}
+
+@test "slow --by step: what the launches of each step lost, by cause, and how much longer it was" {
+	make_slow_steps s.csv
+	"$kerncast" import s.csv -o s.db >/dev/null
+	"$kerncast" slow --by step s.db >page
+	grep -qE '^  25.0 µs +\+0 ns +1.40 ms +145 µs +1 +not explained +step 9$' page || { cat page; return 1; }
+	grep -qE '^  20.0 µs +\+0 ns +1.40 ms +140 µs +5 +not explained +step 4$' page || { cat page; return 1; }
+	contains "$(<page)" "and 2 more (a larger --top shows them)"
+	contains "$(<page)" "not told, but found by what repeats"
+	"$kerncast" slow --by step --json s.db >s.json
+	"$root/scripts/check-schemas" s.json
+	# 25 calls, 40 us apart, and 400 us; the last step ends with its last call, 24 * 40 us after its first.
+	equal "$(sqlite3 :memory: "SELECT value ->> 'number', value ->> 'time_ns', value ->> 'longer_ns', value ->> 'measured_launches',
+		value ->> 'measured_ns', value ->> 'launches', value ->> 'lost_ns', value ->> 'causes', value ->> 'is_found'
+		FROM json_each(CAST(readfile('s.json') AS TEXT), '\$.steps') WHERE value ->> 'number' IN (4, 7, 9, 10, 12)")" '9|1400000|0|24|145000|1|25000|{"unexplained":25000.0}|1
+4|1400000|0|24|140000|5|20000|{"unexplained":20000.0}|1
+7|1800000|400000|24|120000|0|0|{}|1
+10|1400000|0|24|120000|0|0|{}|1
+12|960001|-439999|24|120000|0|0|{}|1'
+	contains "$("$kerncast" slow --by step --sort time --top 1 s.db)" "+400 µs  1.80 ms   120 µs         0         step 7"
+	contains "$("$kerncast" slow --by step --sort count --top 1 s.db)" "step 4"
+	[[ $("$kerncast" slow --by step --sort count --top 1 s.db) != *"step 9"* ]]
+	equal "$("$kerncast" slow --by step --step 4,9..10 s.db | grep -cE ' step (4|9|10)$')" 3
+	[[ $("$kerncast" slow --by step --step 4,9..10 s.db) != *"step 7"* ]]
+	"$kerncast" slow --json s.db >s.json
+	"$root/scripts/check-schemas" s.json
+	equal "$(sqlite3 :memory: "SELECT json_type(CAST(readfile('s.json') AS TEXT), '\$.steps')")" null
+}
+
+@test "slow --by step of two processes names them, and where no steps are found says so" {
+	make_slow_steps a.csv
+	sed 's/,30000,/,5000,/' a.csv >b.csv
+	"$kerncast" import a.csv b.csv -o s.db >/dev/null
+	"$kerncast" slow --by step --top 30 s.db >page
+	grep -qE '^  25.0 µs .* a.csv( \(pid [0-9]+\))?, step 9$' page || { cat page; return 1; }
+	grep -qE '^  20.0 µs .* a.csv( \(pid [0-9]+\))?, step 4$' page || { cat page; return 1; }
+	grep -qE '^  20.0 µs .* b.csv( \(pid [0-9]+\))?, step 4$' page || { cat page; return 1; }
+	equal "$(grep -c ', step ' page)" 24
+	make_recording 1 24 copy
+	keep none "$kerncast" slow --by step t.db
+	equal "$(<none.status)" 1
+	equal "$(<none.out)" ""
+	contains "$(<none.err)" "t.db: no steps are told, and none were found by what repeats"
+	make_recording 5 5 parts
+	"$kerncast" slow --by step --top 30 t.db >page
+	equal "$(grep -c ' outer repeat ' page)/$(grep -c ' inner repeat ' page)" 5/20
+	contains "$(<page)" "not told; of nested repeats, either may be the step"
 }

@@ -203,6 +203,22 @@ outside of ranges,3,3,233000,233000"
 		WHERE value ->> 'cat' IN ('transfer,measured', 'kernel,measured')")" 1258
 }
 
+@test "slow --by step: of each told step what SQL adds up of its launches" {
+	"$kerncast" import "$example" -o t.db >/dev/null
+	"$kerncast" slow --by step --top 1000000 --json t.db >t.json
+	"$root/scripts/check-schemas" t.json
+	sqlite3 t.db "CREATE TEMP TABLE lost AS SELECT value ->> 'process' << 40 | value ->> 'sequence' AS id, value ->> 'lost_ns' AS ns
+			FROM json_each(CAST(readfile('t.json') AS TEXT), '\$.launches');
+		SELECT coalesce(t.number, ''), t.end_ns - t.start_ns, count(*), sum(r.measured_span), count(l.id), round(sum(l.ns))
+			FROM launch_row r LEFT JOIN lost l USING (id) LEFT JOIN step t ON t.process = r.id >> 40
+			AND r.launched >= t.start_ns AND r.launched < t.end_ns WHERE r.measured_span NOT NULL GROUP BY t.number ORDER BY 1" >wanted
+	sqlite3 :memory: "SELECT coalesce(value ->> 'number', ''), value ->> 'time_ns', value ->> 'measured_launches', value ->> 'measured_ns',
+		value ->> 'launches', round(value ->> 'lost_ns') FROM json_each(CAST(readfile('t.json') AS TEXT), '\$.steps') ORDER BY 1" >got
+	equal "$(wc -l <wanted)" 3
+	equal "$(<got)" "$(<wanted)"
+	within "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.lost.launches')")" 10 2700
+}
+
 @test "--range chooses the same launches in report, slow, diff, export, replay, pairs and whatif, and those that SQL finds" {
 	"$kerncast" import "$example" -o t.db >/dev/null
 	local wanted count

@@ -1,10 +1,9 @@
 /* Steps of launches that are in a database. */
-#include "step_match.h"
+#include "known_steps.h"
 #include "step_search.h"
 #include "steps.h"
 #include "store/database/internal.h"
 #include "store/database/testing/test_rows.h"
-#include "store/query/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -114,61 +113,69 @@ static void a_process_without_launches_has_no_steps(void **state)
 	assert_int_equal(list.count, 0);
 }
 
-/* Whether a launch call of this process at this time is in steps 2 to 3 or in inner repeat 5. */
-static int is_chosen(struct kc_step_match *match, int64_t process, int64_t launched_ns)
+static int has_step(struct kc_known_steps *known, int64_t process, int64_t launched_ns)
 {
-	int is = kc_step_match(match, process, launched_ns);
+	struct kc_steps_of of;
+	const struct kc_step *step;
 
-	assert_true(is == 0 || is == 1);
-	return is;
+	assert_int_equal(kc_known_steps(known, process, &of), 0);
+	assert_int_equal(of.count[KC_STEP_INNER], 0);
+	step = kc_step_of_call(&of, KC_STEP_OUTER, launched_ns);
+	assert_true(!step || step->process == process);
+	return step ? (int)step->number : 0;
 }
 
-static const struct kc_filter_spans two_to_three = {.each = {{2, 3, 0}, {5, 5, 1}}, .count = 2};
-
-static void found_steps_are_chosen_from_their_first_call_to_the_next(void **state)
+static void a_found_step_holds_its_first_call_up_to_the_next(void **state)
 {
 	struct scratch_store *f = *state;
-	struct kc_step_match *match;
+	struct kc_known_steps *known;
 
 	put_steps(f->store);
-	assert_int_equal(kc_step_match_new(f->store, &two_to_three, &match), 0);
-	assert_int_equal(kc_step_match_are(match), KC_STEPS_ARE_NOT_ASKED);
-	assert_int_equal(is_chosen(match, 9, 0), 0); /* has no launches */
-	assert_int_equal(kc_step_match_are(match), KC_STEPS_ARE_NONE);
-	assert_int_equal(is_chosen(match, 1, start_of(1) - 1), 0);
-	assert_int_equal(is_chosen(match, 1, start_of(1)), 1);
-	assert_int_equal(is_chosen(match, 1, start_of(3) - 1), 1);
-	assert_int_equal(is_chosen(match, 1, start_of(3)), 0);
-	assert_int_equal(is_chosen(match, 1, start_of(4)), 0); /* step 5 is no inner repeat 5 */
-	assert_int_equal(is_chosen(match, 9, start_of(1)), 0);
-	assert_int_equal(kc_step_match_are(match), KC_STEPS_ARE_FOUND);
-	kc_step_match_free(match);
+	assert_int_equal(kc_known_steps_new(f->store, &known), 0);
+	assert_int_equal(kc_known_steps_are(known), KC_STEPS_ARE_NOT_ASKED);
+	assert_int_equal(has_step(known, 9, 0), 0); /* has no launches */
+	assert_int_equal(kc_known_steps_are(known), KC_STEPS_ARE_NONE);
+	assert_int_equal(has_step(known, 1, start_of(1) - 1), 1);
+	assert_int_equal(has_step(known, 1, start_of(1)), 2);
+	assert_int_equal(has_step(known, 1, start_of(2) - 1), 2);
+	assert_int_equal(has_step(known, 1, start_of(6)), 0);
+	assert_int_equal(has_step(known, 9, start_of(1)), 0);
+	assert_int_equal(kc_known_steps_are(known), KC_STEPS_ARE_FOUND);
+	kc_known_steps_free(known);
 }
 
-/* A run of two processes, of which one tells a step, and launches in the other that repeat. */
+/* A run of two processes, of which one tells a step, and launches in the other that repeat; and another that tells
+ * one. */
 static void steps_are_found_where_the_run_tells_none_only(void **state)
 {
 	struct scratch_store *f = *state;
-	struct kc_journal_header one = make_header(42, "run-a"), other = make_header(43, "run-a");
-	struct kc_step_match *match;
-	int64_t of_one, of_other;
+	struct kc_journal_header headers[] = {make_header(42, "run-a"), make_header(43, "run-a"),
+					      make_header(44, "run-b")};
+	struct kc_known_steps *known;
+	struct kc_steps_of of;
+	int64_t process[3];
 
-	assert_int_equal(kc_store_process(f->store, &one, &of_one), 0);
-	assert_int_equal(kc_store_process(f->store, &other, &of_other), 0);
-	assert_int_equal(of_one, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(kc_store_process(f->store, &headers[i], &process[i]), 0);
+	assert_int_equal(process[0], 1);
 	put_steps(f->store);
-	assert_int_equal(kc_steps_are_told(f->store, of_one), 0);
-	do_sql(f->store, "INSERT INTO step (process, start_ns, number, end_ns) VALUES (%lld, 1000, 3, 2000)",
-	       (long long)of_other);
-	assert_int_equal(kc_steps_are_told(f->store, of_one), 1);
-	assert_int_equal(kc_step_match_new(f->store, &two_to_three, &match), 0);
-	assert_int_equal(is_chosen(match, of_one, start_of(1)), 0);
-	assert_int_equal(is_chosen(match, of_other, 999), 0);
-	assert_int_equal(is_chosen(match, of_other, 1000), 1);
-	assert_int_equal(is_chosen(match, of_other, 1999), 1);
-	assert_int_equal(is_chosen(match, of_other, 2000), 0);
-	assert_int_equal(kc_step_match_are(match), KC_STEPS_ARE_TOLD);
-	kc_step_match_free(match);
+	assert_int_equal(kc_steps_are_told(f->store, 1), 0);
+	for (int i = 1; i < 3; i++)
+		do_sql(f->store, "INSERT INTO step (process, start_ns, number, end_ns) VALUES (%lld, 1000, %d, 2000)",
+		       (long long)process[i], i + 2);
+	assert_int_equal(kc_steps_are_told(f->store, 1), 1);
+	assert_int_equal(kc_known_steps_new(f->store, &known), 0);
+	assert_int_equal(has_step(known, 1, start_of(1)), 0);
+	assert_int_equal(has_step(known, process[1], 999), 0);
+	assert_int_equal(has_step(known, process[1], 1000), 3);
+	assert_int_equal(has_step(known, process[1], 1999), 3);
+	assert_int_equal(has_step(known, process[1], 2000), 0);
+	assert_int_equal(has_step(known, process[2], 1000), 4);
+	assert_int_equal(kc_known_steps(known, process[1], &of), 0);
+	assert_int_equal(of.are, KC_STEPS_ARE_TOLD);
+	assert_int_equal(of.count[KC_STEP_OUTER], 1);
+	assert_int_equal(kc_known_steps_are(known), KC_STEPS_ARE_TOLD);
+	kc_known_steps_free(known);
 }
 
 int main(void)
@@ -179,7 +186,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(no_more_rows_are_read_than_may_be, set_up, remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(any_times_are_taken, set_up, remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(a_process_without_launches_has_no_steps, set_up, remove_scratch_store),
-	    cmocka_unit_test_setup_teardown(found_steps_are_chosen_from_their_first_call_to_the_next, set_up,
+	    cmocka_unit_test_setup_teardown(a_found_step_holds_its_first_call_up_to_the_next, set_up,
 					    remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(steps_are_found_where_the_run_tells_none_only, set_up,
 					    remove_scratch_store),

@@ -1,4 +1,5 @@
 #include "step_use.h"
+#include "known_steps.h"
 #include "steps.h"
 
 #include "predictor/prior/kernel_name.h"
@@ -215,14 +216,6 @@ static int begin_steps(struct reader *r)
 	return 0;
 }
 
-/* What a step of the process is called. */
-static const char *word(const struct kc_step_search *search, int is_inner)
-{
-	if (is_inner)
-		return "inner repeat";
-	return search && search->verdict == KC_STEPS_NESTED ? "outer repeat" : "step";
-}
-
 /* NULL: its run tells steps. */
 static const struct kc_step_search *search_of(const struct kc_steps_report *report, int64_t process)
 {
@@ -236,13 +229,17 @@ static int name_use(const struct kc_steps_report *report, struct kc_store *store
 		    struct kc_step_use *use)
 {
 	const struct kc_step_search *search = search_of(report, use->process);
+	int is_nested = search && search->verdict == KC_STEPS_NESTED;
 	char process[KC_PROCESS_NAME_BYTES] = "", step[48] = "outside of steps";
 	int64_t pid;
 	int rc = with_process ? kc_process_name(store, use->process, &pid, process) : 0;
 
 	use->is_found = search != NULL;
 	if (use->number >= 0)
-		snprintf(step, sizeof(step), "%s %lld", word(search, is_inner), (long long)use->number);
+		snprintf(step, sizeof(step), "%s %lld",
+			 kc_step_word(is_nested ? KC_STEPS_ARE_NESTED : KC_STEPS_ARE_FOUND,
+				      is_inner ? KC_STEP_INNER : KC_STEP_OUTER),
+			 (long long)use->number);
 	if (rc == 0 && asprintf(&use->name, "%s%s%s", process, *process ? ", " : "", step) < 0)
 		rc = -ENOMEM;
 	return rc;

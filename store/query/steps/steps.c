@@ -58,19 +58,26 @@ static int begins_after(const struct kc_step *step, int64_t process, int64_t ns)
 	return step->process > process || (step->process == process && step->start_ns > ns);
 }
 
-const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns)
+size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t start_ns)
 {
 	size_t first = 0, after = steps->all.count;
-	const struct kc_step *step;
 
 	while (first < after) {
 		size_t middle = first + (after - first) / 2;
 
-		if (begins_after(kc_step_at(steps, middle), process, launched_ns))
+		if (begins_after(kc_step_at(steps, middle), process, start_ns))
 			after = middle;
 		else
 			first = middle + 1;
 	}
+	return first;
+}
+
+const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns)
+{
+	size_t first = kc_steps_before(steps, process, launched_ns);
+	const struct kc_step *step;
+
 	if (!first)
 		return NULL;
 	step = kc_step_at(steps, first - 1);

@@ -34,6 +34,8 @@ static inline const struct kc_step *kc_step_at(const struct kc_steps *steps, siz
 	return (const struct kc_step *)steps->all.at + i;
 }
 
+/* How many begin before this one would, or with it. */
+size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t start_ns);
 /* The step of a launch call; NULL: it belongs to none. */
 const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns);
 

@@ -19,7 +19,9 @@ struct kc_slow_where {
 	struct kc_slow_beside beside;
 };
 
-enum kc_slow_by { KC_SLOW_BY_NONE, KC_SLOW_BY_RANK, KC_SLOW_BY_GPU };
+enum kc_slow_by { KC_SLOW_BY_NONE, KC_SLOW_BY_RANK, KC_SLOW_BY_GPU, KC_SLOW_BY_STEP };
+
+struct kc_slow_steps;
 
 struct kc_slow_view {
 	const struct kc_slow_runs *runs;
@@ -30,11 +32,12 @@ struct kc_slow_view {
 	const char *path;                  /* of the database, as the user named it */
 	const struct kc_slow_where *worst; /* of slow->found, in its order */
 	size_t worst_count;
-	const struct kc_filter *filter; /* NULL: every launch is judged */
-	size_t top;                     /* rows of a table */
-	enum kc_slow_by by;             /* the table in place of those of kernels and launches */
-	enum kc_sort order;             /* of its rows */
-	int other_devices;              /* earlier runs that were left out: they ran on other devices */
+	const struct kc_filter *filter;    /* NULL: every launch is judged */
+	size_t top;                        /* rows of a table */
+	enum kc_slow_by by;                /* the table in place of those of kernels and launches */
+	enum kc_sort order;                /* of its rows */
+	const struct kc_slow_steps *steps; /* slow_steps.h; NULL: they are not asked for */
+	int other_devices;                 /* earlier runs that were left out: they ran on other devices */
 };
 
 /* A share in percent, as all outputs have it. */

@@ -1,4 +1,5 @@
 #include "slow_fields.h"
+#include "slow_steps.h"
 #include "store/query/names.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
@@ -178,13 +179,13 @@ static json_t *causes_json(const struct kc_slow_view *view)
 
 /* --- launches */
 
-static json_t *parts_json(const struct kc_slow_found *found)
+static json_t *parts_json(const double parts_ns[static KC_SLOW_CAUSES])
 {
 	json_t *out = json_object();
 
 	for (int cause = 0; cause < KC_SLOW_CAUSES; cause++)
-		if (found->parts_ns[cause] > 0)
-			set(out, kc_slow_cause_name((enum kc_slow_cause)cause), kc_json_real(found->parts_ns[cause]));
+		if (parts_ns[cause] > 0)
+			set(out, kc_slow_cause_name((enum kc_slow_cause)cause), kc_json_real(parts_ns[cause]));
 	return out;
 }
 
@@ -210,8 +211,24 @@ static json_t *launch_json(const struct kc_slow_view *view, const struct kc_slow
 
 	kc_slow_launch_row(view, where, &row);
 	out = kc_fields_json(&kc_slow_launch_fields, &row);
-	set(out, "causes", parts_json(found));
+	set(out, "causes", parts_json(found->parts_ns));
 	set(out, "beside", beside_json(view, &where->beside));
+	return out;
+}
+
+/* null: they are not asked for */
+static json_t *steps_json(const struct kc_slow_view *view)
+{
+	const struct kc_slow_step_row *rows = view->steps ? view->steps->list.at : NULL;
+	json_t *out = view->steps ? json_array() : json_null();
+
+	for (size_t i = 0; rows && i < view->steps->list.count && i < view->top; i++) {
+		json_t *one = kc_fields_json(&kc_slow_step_fields, rows + i);
+
+		set(one, "causes", parts_json(rows[i].causes_ns));
+		set(one, "is_found", json_boolean(rows[i].are != KC_STEPS_ARE_TOLD));
+		json_array_append_new(out, one);
+	}
 	return out;
 }
 
@@ -241,6 +258,7 @@ json_t *kc_slow_document(const struct kc_slow_view *view)
 	set(out, "processes", stragglers_json(view));
 	set(out, "ranks", places_json(view, KC_SLOW_BY_RANK));
 	set(out, "gpus", places_json(view, KC_SLOW_BY_GPU));
+	set(out, "steps", steps_json(view));
 	set(out, "causes", causes_json(view));
 	set(out, "launches", launches);
 	return out;

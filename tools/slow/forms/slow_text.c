@@ -1,4 +1,5 @@
 #include "slow_fields.h"
+#include "slow_steps.h"
 #include "tools/command.h"
 #include "tools/diff/side.h"
 #include "tools/output/colour.h"
@@ -215,6 +216,22 @@ static int print_places(const struct kc_slow_view *view)
 	return status;
 }
 
+/* --- steps */
+
+static int print_steps(const struct kc_slow_view *view)
+{
+	const struct kc_slow_steps *steps = view->steps;
+	int status;
+
+	kc_heading("By step: what its launches lost, and how much longer it was than half of its process's");
+	status = print_rows(view, &kc_slow_step_fields, steps->list.at, steps->list.count);
+	if (status == 0 && steps->are == KC_STEPS_ARE_FOUND)
+		puts("  not told, but found by what repeats (report --by step)");
+	if (status == 0 && steps->are == KC_STEPS_ARE_NESTED)
+		puts("  not told; of nested repeats, either may be the step (report --by step)");
+	return status;
+}
+
 /* --- what is not known */
 
 static void print_unknown(const struct kc_slow_view *view)
@@ -277,7 +294,7 @@ int kc_slow_text(const struct kc_slow_view *view)
 	if (status == 0)
 		print_overlapped(view);
 	if (status == 0 && view->by)
-		status = print_places(view);
+		status = view->steps ? print_steps(view) : print_places(view);
 	else if (status == 0 && slow->found_count)
 		status = print_kernels(view) || print_launches(view);
 	if (status)
