@@ -228,6 +228,24 @@ static void damaged_blocks_as_by_the_library(void **state)
 	free(got.bytes);
 }
 
+/* Of a frame that ends too early nothing is waited for. */
+static void a_frame_that_is_cut_is_refused(void **state)
+{
+	struct got got = {.bytes = malloc(TEXT_BYTES)};
+	char *text = text_of(10);
+	struct packed p = pack(text, KC_PACKED_ZSTD, TEXT_BYTES);
+
+	(void)state;
+	for (size_t cut = 0; cut < p.length; cut += cut < 64 ? 1 : p.length / 32) {
+		struct packed shorter = {p.bytes, cut, KC_PACKED_ZSTD};
+
+		assert_int_equal(unpack(&shorter, TEXT_BYTES, MEMORY_BYTES, &got), -EBADMSG);
+	}
+	free(p.bytes);
+	free(text);
+	free(got.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +254,7 @@ int main(void)
 	    cmocka_unit_test(another_length_than_stated_is_refused),
 	    cmocka_unit_test(what_takes_the_parts_can_stop),
 	    cmocka_unit_test(damaged_blocks_as_by_the_library),
+	    cmocka_unit_test(a_frame_that_is_cut_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,33 @@ static void a_tile_and_a_thread_in_it(void **state)
 	let_go(&k);
 }
 
+/* The first element of a tile, 64 * blockIdx.x, and the way to the next, 64 * gridDim.x, by a product on either side,
+ * by two of them, and as the last element of a tile of which the lower six bits are cut off. */
+static void a_tile_that_begins_with_a_product(void **state)
+{
+#define TILES(of_block, of_grid)                                                                                       \
+	KERNEL("mov.u32 %r6, %nctaid.x;\n" of_block of_grid                                                            \
+	       "and.b32 %r7, %r2, 63;\nROUND:\nor.b32 %r4, %r5, %r7;\n" LOAD NEXT)
+	static const char *const texts[] = {
+	    TILES("mul.lo.u32 %r5, %r3, 64;\n", "mul.lo.u32 %r6, %r6, 64;\n"),
+	    TILES("mul.lo.u32 %r5, 64, %r3;\n", "mul.lo.u32 %r6, 64, %r6;\n"),
+	    TILES("shl.b32 %r5, %r3, 3;\nmul.lo.u32 %r5, %r5, 8;\n", "shl.b32 %r6, %r6, 5;\nmul.lo.u32 %r6, 2, %r6;\n"),
+	    TILES("shl.b32 %r5, %r3, 6;\nadd.s32 %r5, %r5, 63;\nand.b32 %r5, %r5, -64;\n", "shl.b32 %r6, %r6, 6;\n"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct kc_counts counts;
+		struct kernel k;
+
+		read_kernel(&k, texts[i]);
+		assert_int_equal(evaluate(&k, BLOCKS, THREADS, N, 4 * KC_COST_EFFORT_LAUNCH, &counts), 0);
+		assert_int_equal(counts.exact, 1);
+		assert_count(counts, LD_GLOBAL, N);
+		let_go(&k);
+	}
+}
+
 /* The same with 32 threads, which take one half of the tile after the other in a loop within. */
 static void a_tile_in_two_loops(void **state)
 {
@@ -101,8 +128,11 @@ static void signs_are_no_zeros(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_tile_and_a_thread_in_it), cmocka_unit_test(a_tile_in_two_loops),
-	    cmocka_unit_test(bits_in_common_are_no_sum), cmocka_unit_test(a_variable_that_loses_its_zeros),
+	    cmocka_unit_test(a_tile_and_a_thread_in_it),
+	    cmocka_unit_test(a_tile_that_begins_with_a_product),
+	    cmocka_unit_test(a_tile_in_two_loops),
+	    cmocka_unit_test(bits_in_common_are_no_sum),
+	    cmocka_unit_test(a_variable_that_loses_its_zeros),
 	    cmocka_unit_test(signs_are_no_zeros),
 	};
 
