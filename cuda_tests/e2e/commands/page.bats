@@ -156,6 +156,32 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 		FROM json_each(CAST(readfile('data.json') AS TEXT), '\$.drawn.rows')")" 1 "drawn launches with a prediction"
 }
 
+@test "launches of a trace are drawn where and as long as the replay predicts and the trace measured them" {
+	local columns='NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next} {start = $at["start_ns"]; end = $at["end_ns"]
+		began = $at["measured_start_ns"]; ended = $at["measured_end_ns"]; launched = $at["launched_ns"]}'
+	{
+		echo kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,stream,name
+		for ((i = 0; i < 12; i++)); do # every fourth begins during the one before
+			echo "kernel,$((1000000 + (i - (i % 4 == 3)) * 500000 + i)),$((20000 + i % 3 * 10000)),$((8 << i % 3)),1,1,128,1,1,$((7 + i % 4)),k$((i % 2))"
+		done
+	} >trace.csv
+	"$kerncast" import trace.csv -o trace.db >/dev/null
+	page trace.db
+	"$kerncast" replay --csv trace.db | tr -d '\r' >replay.csv
+	awk -F, "$columns"'{print int(launched / 1000), end - start, ended - began, $at["solo_low_ns"], $at["solo_high_ns"]}' replay.csv |
+		sort >replayed
+	jq -r '.drawn.rows[] | .[1:6] | join(" ")' data.json | sort >drawn
+	equal "$(wc -l <drawn) $(<drawn)" "12 $(<replayed)" "drawn launches"
+	awk -F, -v base="$(data '$.windows[0].base_ns')" \
+		"$columns"'{print start - base, end - base, began - base, ended - base, launched - base, $at["sequence"]}' replay.csv |
+		sort >replayed
+	equal "$(jq -r '.windows[0].rows[] | .[2:8] | join(" ")' data.json | sort)" "$(<replayed)" "launches of the first window"
+	awk -F, "$columns"'$at["overlap"] ~ "behind|overtaken" && $at["reference_ns"] > 0 {printf "%.0f %.0f\n", 1000 * $at["slowdown"],
+		1000 * (ended - began) / $at["reference_ns"]}' replay.csv | sort >replayed
+	jq -r '.drawn.rows[] | select(length > 8) | .[8:10] | map(. * 1000 | round) | join(" ")' data.json | sort >drawn
+	equal "$(wc -l <drawn) $(<drawn)" "4 $(<replayed)" "slowdowns"
+}
+
 @test "a trace of kernels that took 0 ns, each or all of them: there is a page" {
 	printf '%s\n' kind,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,block_z,stream,name \
 		kernel,1000,0,1,1,1,1,1,1,7,f kernel,2000,0,1,1,1,1,1,1,7,f >all.csv
