@@ -25,6 +25,29 @@ static void arguments_in_a_buffer(void **state)
 	assert_int_equal(kc__arguments_pack(&parameters, &given, block, sizeof(block)), 0);
 }
 
+/* A block is all of the arguments or none of it. */
+static void arguments_that_make_no_block(void **state)
+{
+	struct kc__parameter at[] = {{0, 8}, {8, 4}};
+	struct kc__parameters parameters = {true, 2, at};
+	uint64_t pointer = 1;
+	uint32_t number = 2;
+	void *params[] = {&pointer, &number};
+	const struct kc__given given = {.params = params};
+	unsigned char block[16];
+
+	(void)state;
+	assert_int_equal(kc__arguments_pack(&parameters, &given, block, 12), 12);
+	assert_int_equal(kc__arguments_pack(&parameters, &given, block, 11), 0);
+	params[1] = NULL;
+	assert_int_equal(kc__arguments_pack(&parameters, &given, block, sizeof(block)), 0);
+	params[1] = &number;
+	parameters.known = false;
+	assert_int_equal(kc__arguments_pack(&parameters, &given, block, sizeof(block)), 0);
+	parameters = (struct kc__parameters){true, 0, at};
+	assert_int_equal(kc__arguments_pack(&parameters, &given, block, sizeof(block)), 0);
+}
+
 /* Of a pointer the counts need where in a sector it lies; whoever asks what it leads to needs all of it. A null
  * pointer, and a number, lead nowhere. */
 static void pointers_among_the_arguments(void **state)
@@ -136,9 +159,9 @@ static void what_matters_tells_launches_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arguments_in_a_buffer), cmocka_unit_test(pointers_among_the_arguments),
-	    cmocka_unit_test(counts_are_of_the_arguments), cmocka_unit_test(arguments_in_words),
-	    cmocka_unit_test(what_matters_tells_launches_apart)};
+	    cmocka_unit_test(arguments_in_a_buffer),        cmocka_unit_test(arguments_that_make_no_block),
+	    cmocka_unit_test(pointers_among_the_arguments), cmocka_unit_test(counts_are_of_the_arguments),
+	    cmocka_unit_test(arguments_in_words),           cmocka_unit_test(what_matters_tells_launches_apart)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
