@@ -1,6 +1,7 @@
 #include "curve.h"
 
 #include "predictor/math/duration.h"
+#include "predictor/math/median.h"
 #include "predictor/papers/bsp.h"
 #include "predictor/papers/roofline.h"
 
@@ -168,19 +169,6 @@ static const struct kc_curve_point *nearest(const struct kc_curve *curve, double
 	return position_between(&p[above - 1], &p[above], work_cycles) < 0.5 ? &p[above - 1] : &p[above];
 }
 
-static double median(double *values, uint32_t count)
-{
-	for (uint32_t i = 1; i < count; i++) {
-		double v = values[i];
-		uint32_t j = i;
-
-		for (; j > 0 && values[j - 1] > v; j--)
-			values[j] = values[j - 1];
-		values[j] = v;
-	}
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* own_ns, predicted from this device's nearest size, corrected by what donors did between the same two sizes. */
 static double corrected_by_donors(const struct kc_curve_law *law, const struct kc_curve_point *anchor, double own_ns,
 				  const struct kc_curve *donors, uint32_t donor_count,
@@ -204,8 +192,8 @@ static double corrected_by_donors(const struct kc_curve_law *law, const struct k
 	}
 	if (!n)
 		return own_ns;
-	corrected = log(own_ns) + median(from_model, n);
-	by_work = log(anchor->time_ns * target->work_cycles / anchor->work_cycles) + median(from_work, n);
+	corrected = log(own_ns) + kc_median(from_model, n);
+	by_work = log(anchor->time_ns * target->work_cycles / anchor->work_cycles) + kc_median(from_work, n);
 	return exp((corrected + by_work) / 2);
 }
 
@@ -234,7 +222,7 @@ static double predicted_from_donors(const struct kc_curve_law *law, const struct
 		if (donors[i].count)
 			log_ns[n++] = log(transferred(law, own, &donors[i], target));
 	}
-	return n ? exp(median(log_ns, n)) : NAN;
+	return n ? exp(kc_median(log_ns, n)) : NAN;
 }
 
 double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donors,

@@ -134,6 +134,29 @@ static void a_donor_contributes_its_shape(void **state)
 	assert_ns(kc_curve_predict(&law, &own, donors, 1, &target), 50000);
 }
 
+/* Of four times as much work, elsewhere twice, four and eight times as long: the one in the middle; of two, as long as
+ * their geometric mean. */
+static void of_donors_the_one_in_the_middle_counts(void **state)
+{
+#define TIMES_AS_LONG(times)                                                                                           \
+	curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 2000},                                             \
+			{.work_cycles = 400, .waves = 4, .time_ns = 2000 * (times)}),                                  \
+		 2)
+	static const struct kc_curve_law law = {.bandwidth_share = 1};
+	struct kc_curve own = curve_of(POINTS({.work_cycles = 100, .waves = 1, .time_ns = 5000}), 1);
+	struct kc_curve donors[] = {TIMES_AS_LONG(8), TIMES_AS_LONG(2), TIMES_AS_LONG(4)};
+	struct kc_curve_point target = {.work_cycles = 400, .waves = 4};
+
+	(void)state;
+	assert_ns(kc_curve_predict(&law, &own, donors, 1, &target), 40000);
+	assert_ns(kc_curve_predict(&law, &own, donors, 2, &target), 20000);
+	assert_ns(kc_curve_predict(&law, &own, donors, 3, &target), 20000);
+	assert_ns(kc_curve_predict(&law, &own, donors + 1, 2, &target), 5000 * sqrt(8));
+	/* with nothing measured here, of their times */
+	assert_ns(kc_curve_predict(&law, &nothing, donors, 3, &target), 8000);
+	assert_ns(kc_curve_predict(&law, &nothing, donors + 1, 2, &target), 2000 * sqrt(8));
+}
+
 /* Nothing measured here: a device with twice the cores times clock took 2 µs, this one takes 4. */
 static void a_donor_contributes_its_time(void **state)
 {
@@ -171,6 +194,7 @@ int main(void)
 	    cmocka_unit_test(between_two),
 	    cmocka_unit_test(a_donor_contributes_its_shape),
 	    cmocka_unit_test(a_donor_contributes_its_time),
+	    cmocka_unit_test(of_donors_the_one_in_the_middle_counts),
 	    cmocka_unit_test(kinship),
 	};
 
