@@ -10,6 +10,8 @@
 
 #define INDENT 2u
 
+enum { IN_ALL = 1, IN_PREDICTED = 2 }; /* tables: of steps, and of steps with predictions */
+
 #define FIELD(...) KC_FIELD_OF(struct kc_step_use, __VA_ARGS__)
 static const struct kc_field step_fields[] = {
     FIELD("name", "step", TITLE, name),
@@ -24,6 +26,12 @@ static const struct kc_field step_fields[] = {
     FIELD("busy_ns", "busy", NS, busy_ns, .about = "of GPUs: a kernel or copy launched in it ran"),
     FIELD("communication_exposed_ns", "exposed", NS, exposed_ns,
 	  .about = "likewise: a kernel communicated, and none computed"),
+    FIELD("matched", NULL, COUNT64, matched),
+    FIELD("matched_ns", NULL, NS, matched_ns),
+    FIELD("predicted_ns", "predicted", NS, predicted_ns, .in = IN_PREDICTED,
+	  .about = "of the kernels that were predicted and measured, what was predicted"),
+    FIELD("predicted_off", "off", SIGNED_PERCENT, predicted_off, .in = IN_PREDICTED,
+	  .about = "that, less what these took, of what they took"),
 };
 #undef FIELD
 static const struct kc_fields fields = KC_FIELDS(step_fields, struct kc_step_use);
@@ -67,6 +75,14 @@ static struct kc_step_use *in_order(const struct kc_steps_report *steps, enum kc
 	return rows;
 }
 
+static unsigned table_of(const struct kc_steps_report *steps)
+{
+	for (size_t i = 0; i < steps->count; i++)
+		if (steps->at[i].matched)
+			return IN_PREDICTED;
+	return IN_ALL;
+}
+
 int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 {
 	const struct kc_steps_report *steps = view->steps;
@@ -83,7 +99,8 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	rows = in_order(steps, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;
-	rc = kc_fields_put(&fields, 0, rows, n, (struct kc_fields_form){csv, view->data->simulated, INDENT});
+	rc = kc_fields_put(&fields, table_of(steps), rows, n,
+			   (struct kc_fields_form){csv, view->data->simulated, INDENT});
 	free(rows);
 	if (rc == 0 && !csv)
 		kc_step_searches_print(steps);

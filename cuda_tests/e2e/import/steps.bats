@@ -51,13 +51,35 @@ agree() { # TRACE: what is stored and reported is what Python works out
 
 @test "a launch is in the step of its call, whichever thread made it and whenever it ran" {
 	make_trace
-	equal "$("$kerncast" report --by step --csv t.db | tr -d '\r')" "name,number,process,at_ns,launches,measured,copies,time_ns,measured_ns,busy_ns,communication_exposed_ns,simulated
-step 7,7,1,-200000,4,4,0,100000,75000,75000,0,0
-step 8,8,1,-100000,2,2,1,130000,120000,140000,80000,0
-outside of steps,,1,,1,1,0,,1000,1000,0,0"
+	equal "$("$kerncast" report --by step --csv t.db | tr -d '\r')" "name,number,process,at_ns,launches,measured,copies,time_ns,measured_ns,busy_ns,communication_exposed_ns,matched,matched_ns,predicted_ns,\
+predicted_off_percent,simulated
+step 7,7,1,-200000,4,4,0,100000,75000,75000,0,0,,,,0
+step 8,8,1,-100000,2,2,1,130000,120000,140000,80000,0,,,,0
+outside of steps,,1,,1,1,0,,1000,1000,0,0,,,,0"
 	"$kerncast" report --by step --sort count --top 1 t.db >page
 	grep -qE '^  step 7 +4 +100 µs +75.0 µs +75.0 µs +0 ns$' page || { cat page; return 1; }
 	[[ $(<page) != *"step 8"* ]]
+}
+
+@test "predicted against measured, of each step: what SQL adds up of its launches" {
+	"$kerncast" run -q "$build/demo-static-sim" --rounds 40 >/dev/null
+	sql "WITH l AS (SELECT id >> 40 AS process, launched, row_number() OVER (ORDER BY launched) AS n, count(*) OVER () AS all_of FROM launch_row)
+		INSERT INTO step (process, number, start_ns, end_ns) SELECT process, 3, min(launched), max(launched) FROM l WHERE n <= all_of / 2
+		UNION ALL SELECT process, 4, max(launched), max(launched) + 1000000000000 FROM l WHERE n <= all_of / 2"
+	"$kerncast" report --by step --csv >by.csv
+	sql "SELECT t.number, count(*), sum(measured_end_ns - measured_start_ns) AS took, sum(l.end_ns - l.start_ns) AS predicted,
+			printf('%.6f', sum(l.end_ns - l.start_ns) * 100.0 / sum(measured_end_ns - measured_start_ns) - 100)
+		FROM step t JOIN process p ON p.id = t.process JOIN launch l ON l.process = t.process AND l.launched_ns - p.started_ns >= t.start_ns
+			AND l.launched_ns - p.started_ns < t.end_ns WHERE l.end_ns NOT NULL AND l.measured_end_ns NOT NULL AND l.unpredictable IS NULL
+		GROUP BY 1 ORDER BY 1" >wanted
+	equal "$(wc -l <wanted)" 2
+	equal "$(tail -n +2 by.csv | head -n 2 | awk -F, '{ printf "%s|%s|%s|%s|%.6f\n", $2, $12, $13, $14, $15 }')" "$(<wanted)"
+	within "$(head -n 1 wanted | cut -d'|' -f2)" 20 100000 "launches that were predicted and measured"
+	"$kerncast" report --by step >page
+	grep -qE '^  step +launches +time +kernels +busy +exposed +predicted +off$' page || { cat page; return 1; }
+	"$kerncast" report --json >t.json
+	"$root/scripts/check-schemas" t.json
+	equal "$(sqlite3 :memory: "SELECT json_extract(CAST(readfile('t.json') AS TEXT), '\$.steps[0].predicted_ns')")" "$(head -n 1 wanted | cut -d'|' -f4)"
 }
 
 @test "the innermost range or operator of the call's thread is kept, with all that held it" {

@@ -16,8 +16,8 @@
 
 /* What kc_filter_row() takes comes first. */
 #define LAUNCHES                                                                                                       \
-	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, r.measured_wait"          \
-	" FROM launch_row r LEFT JOIN shape s ON s.id = r.shape WHERE r.id BETWEEN ?1 AND ?2"
+	"SELECT r.id >> ?3, r.stream, s.kernel, r.launched, r.measured_span, s.device, r.id, r.measured_wait, r.span," \
+	" r.flags FROM launch_row r LEFT JOIN shape s ON s.id = r.shape WHERE r.id BETWEEN ?1 AND ?2"
 #define TRANSFERS                                                                                                      \
 	"SELECT t.process, t.stream, 0, t.launched_ns - p.started_ns, t.measured_end_ns - t.measured_start_ns,"        \
 	" coalesce(t.device, s.device), 0, t.measured_start_ns - t.launched_ns FROM transfer t"                        \
@@ -110,6 +110,19 @@ static int add_interval(struct reader *r, size_t place, sqlite3_stmt *row, uint3
 	return 0;
 }
 
+/* An impossible prediction counts as none. */
+static void add_predicted(struct kc_step_use *use, sqlite3_stmt *row, int64_t measured_ns)
+{
+	int64_t ns = sqlite3_column_int64(row, 8);
+
+	if (KC_FLAG(sqlite3_column_int64(row, 9), UNPREDICTABLE) != KC_PREDICTED ||
+	    sqlite3_column_type(row, 8) == SQLITE_NULL || ns < 0 || ns > KC_MEASURED_MAX_NS)
+		return;
+	use->matched++;
+	use->predicted_ns += (double)ns;
+	use->matched_ns += (double)measured_ns;
+}
+
 static int add_row(struct reader *r, size_t outside, sqlite3_stmt *row, int is_copy)
 {
 	int is_measured = sqlite3_column_type(row, 4) != SQLITE_NULL, matches = kc_filter_row(r->filter, row, 0),
@@ -130,6 +143,8 @@ static int add_row(struct reader *r, size_t outside, sqlite3_stmt *row, int is_c
 	use->measured += !is_copy;
 	use->copies += is_copy != 0;
 	use->measured_ns += is_copy ? 0 : (double)ns;
+	if (!is_copy)
+		add_predicted(use, row, ns);
 	if (!is_copy)
 		rc = communicates(r, sqlite3_column_int64(row, 2), &does_communicate);
 	return rc ? rc : add_interval(r, place, row, is_copy != 0, does_communicate);
@@ -235,6 +250,9 @@ static int name_use(const struct kc_steps_report *report, struct kc_store *store
 	int rc = with_process ? kc_process_name(store, use->process, &pid, process) : 0;
 
 	use->is_found = search != NULL;
+	if (!use->matched)
+		use->matched_ns = use->predicted_ns = NAN;
+	use->predicted_off = (use->predicted_ns - use->matched_ns) / use->matched_ns;
 	if (use->number >= 0)
 		snprintf(step, sizeof(step), "%s %lld",
 			 kc_step_word(is_nested ? KC_STEPS_ARE_NESTED : KC_STEPS_ARE_FOUND,

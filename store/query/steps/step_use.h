@@ -29,6 +29,10 @@ struct kc_step_use {
 	uint64_t launches, measured; /* kernels */
 	uint64_t copies;             /* or memsets, that were measured */
 	double measured_ns;          /* sum over its kernels */
+	uint64_t matched;            /* kernels that were predicted and measured */
+	double matched_ns;           /* sum of what these took; NAN, as the next two: there are none */
+	double predicted_ns;         /* sum of what was predicted that they would take */
+	double predicted_off;        /* predicted_ns less matched_ns, as a share of matched_ns */
 	double busy_ns;              /* of GPUs, added up: a kernel or a copy ran */
 	double exposed_ns;           /* likewise: a kernel communicated, and none computed */
 };
