@@ -167,7 +167,7 @@ struct kc__shape {
 struct kc__variant {
 	uint64_t key[5];
 	/* What every launch reads is in the first cache line, and in the engine's part. */
-	struct kc__early *early; /* first launch, made before the code was read */
+	struct kc__early *early; /* first launch, made before the code was read; code/early.h */
 	uint32_t id;             /* place in variants[] */
 	uint32_t arguments;      /* dictionary; 0: not known, or none matters */
 	uint16_t blocks_per_sm;

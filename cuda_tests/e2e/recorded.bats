@@ -125,6 +125,18 @@ held_back() { # LINE...
 	done
 }
 
+@test "launches whose arguments are too long to be kept until the code is read" {
+	local kernel
+	export KERNCAST_WAIT_FOR_CODE=0
+	for kernel in large large_loops; do
+		rm -f kerncast.db*
+		held_back hold "launch $kernel 5 16" "launch $kernel 5 16" sync "sleep 300" "launch $kernel 7 16" \
+			"graph $kernel 5 64, $kernel 7 16" read sync "sleep 300" "launch $kernel 5 16" "launch $kernel 7 16" \
+			"graphs 1" sync "sleep 300" "launch $kernel 5 16" "launch $kernel 7 16" "graphs 25" sync
+		again || { echo "$kernel"; return 1; }
+	done
+}
+
 @test "calls that change when the work of a stream can begin" {
 	local what
 	for what in priorities lanes copies frees hosts events defaults failures waits all; do

@@ -24,12 +24,8 @@ static void tell_early(struct kc__plan *plan, int64_t predicted_at_ns)
 {
 	if (plan->told)
 		return;
-	for (uint32_t i = 0; i < plan->kind_count; i++) {
-		struct kc__variant *variant = plan->kinds[i].variant;
-
-		if (!atomic_load_explicit(&variant->kernel->formula, memory_order_relaxed))
-			kc__early_made(variant, predicted_at_ns + plan->kinds[i].first);
-	}
+	for (uint32_t i = 0; i < plan->kind_count; i++)
+		kc__early_made(plan->kinds[i].variant, predicted_at_ns + plan->kinds[i].first);
 	plan->told = true;
 }
 

@@ -1,4 +1,5 @@
 #include "graph_plan.h"
+#include "shim/code/early.h"
 #include "shim/code/variants.h"
 #include "shim/tables/streams.h"
 #include "graph_nodes.h"
@@ -229,6 +230,7 @@ static void set_kernel(struct draft *draft, uint32_t i, const struct kc__known *
 	k->variant = variant ? variant->id : 0;
 	k->arguments = variant ? variant->arguments : 0;
 	k->blocks_per_sm = variant ? variant->blocks_per_sm : 0;
+	k->not_kept = variant && kc__early_is_lost(variant);
 }
 
 static void set_node(struct kc_graph_kernel *k, const struct kc__node *node, size_t ordinal)

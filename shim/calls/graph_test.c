@@ -161,10 +161,17 @@ struct kc__variant *kc__early_successor(const struct kc__variant *variant)
 	return variant->successor;
 }
 
-void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
+bool kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	(void)variant;
 	(void)predicted_at_ns;
+	return true;
+}
+
+bool kc__early_is_lost(const struct kc__variant *variant)
+{
+	(void)variant;
+	return false;
 }
 
 uint32_t kc__thread_id(struct kc__thread *t)

@@ -144,8 +144,8 @@ static void predict(const struct kc__known *known, const struct kc_shape *dims, 
 	launch->order.known = request->known;
 	kc_engine_predict(request, &stage, stream->lane, launch->predicted_at_ns, &p, &kept);
 	if (__builtin_expect(variant->early != NULL, 0))
-		kc__early_made(variant, launch->predicted_at_ns);
-	launch->novelty = (uint8_t)request->novelty;
+		launch->not_kept = !kc__early_made(variant, launch->predicted_at_ns);
+	launch->novelty = request->novelty & 7u;
 	launch->model_state = request->solo.state;
 	kc__unlock(&device->lock);
 	kc__keep_prediction(launch, variant, &p, &kept);

@@ -96,10 +96,11 @@ void kc__cancel(struct kc__stream *stream, const struct kc_slot *slot, uint32_t 
 	(void)ticket;
 }
 
-void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
+bool kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	(void)variant;
 	(void)predicted_at_ns;
+	return true;
 }
 
 /* The launch shape as it is made before the kernel's code has been read, and afterwards. */

@@ -28,6 +28,9 @@ struct kc__early {
 	char block[];
 };
 
+/* Of a variant whose first launch's arguments cannot be kept. */
+static struct kc__early lost;
+
 void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 {
 	struct kc__kernel *kernel = variant->kernel;
@@ -39,8 +42,10 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 	bytes = kc__arguments_pack(&kernel->parameters, given, block, sizeof(block));
 	if (bytes || (kernel->parameters.known && !kernel->parameters.count))
 		variant->early = kc__arena(sizeof(*variant->early) + bytes);
-	if (!variant->early)
+	if (!variant->early) {
+		variant->early = &lost;
 		return;
+	}
 	variant->early->variant = variant;
 	variant->early->bytes = bytes;
 	memcpy(variant->early->block, block, bytes);
@@ -48,20 +53,34 @@ void kc__early_keep(struct kc__variant *variant, const struct kc__given *given)
 	kernel->early = variant->early;
 }
 
-__attribute__((hot)) void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
+bool kc__early_is_lost(const struct kc__variant *variant)
+{
+	return variant->early == &lost;
+}
+
+static bool is_kept(const struct kc__variant *variant)
+{
+	return variant->early && variant->early != &lost;
+}
+
+bool kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns)
 {
 	struct kc__early *early = variant->early;
+	struct kc__kernel *kernel = variant->kernel;
 
-	if (!early || early->predicted_at_ns)
-		return;
+	if (!is_kept(variant))
+		return false;
+	if (early->predicted_at_ns || atomic_load_explicit(&kernel->formula, memory_order_relaxed))
+		return true;
 	early->predicted_at_ns = predicted_at_ns;
-	early->next_made = variant->kernel->early_made;
-	variant->kernel->early_made = early;
+	early->next_made = kernel->early_made;
+	kernel->early_made = early;
+	return true;
 }
 
 bool kc__early_is(const struct kc__variant *variant, int64_t predicted_at_ns)
 {
-	return variant->early && atomic_load(&variant->early->predicted_at_ns) == predicted_at_ns;
+	return is_kept(variant) && atomic_load(&variant->early->predicted_at_ns) == predicted_at_ns;
 }
 
 struct kc__variant *kc__early_successor(const struct kc__variant *variant)
@@ -76,7 +95,7 @@ struct kc__variant *kc__early_successor(const struct kc__variant *variant)
 
 bool kc__early_given(const struct kc__variant *variant, struct kc__packed *packed, struct kc__given *given)
 {
-	if (!variant->early)
+	if (!is_kept(variant))
 		return false;
 	*given = kc__given_packed(packed, variant->early->block, variant->early->bytes);
 	return true;

@@ -7,7 +7,11 @@
 
 /* tables_lock held. The first launch of a variant. */
 void kc__early_keep(struct kc__variant *variant, const struct kc__given *given);
-void kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns); /* the device's lock is held */
+/* Its arguments cannot be kept: the driver does not tell how long they are, or they are too long. */
+bool kc__early_is_lost(const struct kc__variant *variant);
+/* The device's lock is held: a launch of it is predicted, the first of all if its kernel's code has not been read.
+ * false: what launches of it were given is not kept. */
+bool kc__early_made(struct kc__variant *variant, int64_t predicted_at_ns);
 /* Worker: the launch predicted then was the first of the variant, and what it was given is kept. */
 bool kc__early_is(const struct kc__variant *variant, int64_t predicted_at_ns);
 /* The same launch, told by its arguments: NULL, or complete. tables_lock is not held. */

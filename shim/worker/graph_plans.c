@@ -182,6 +182,7 @@ static bool find_variants(const struct kc__plan *plan, struct kc_graph_kernel *k
 		variants[i] = &variant->engine;
 		kernels[i].variant = variant->id;
 		kernels[i].arguments = variant->arguments;
+		kernels[i].not_kept = kc__early_is_lost(variant);
 	}
 	return !missing;
 }

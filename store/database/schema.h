@@ -55,6 +55,8 @@ static inline int64_t kc_minus_ns(int64_t a, int64_t b)
 #define KC_FLAG_UNPREDICTABLE_MASK 15
 #define KC_FLAG_UNMEASURED_SHIFT 19
 #define KC_FLAG_UNMEASURED_MASK 15
+#define KC_FLAG_NOT_KEPT_SHIFT 23
+#define KC_FLAG_NOT_KEPT_MASK 1
 #define KC_FLAG(flags, name) ((uint32_t)((flags) >> KC_FLAG_##name##_SHIFT) & KC_FLAG_##name##_MASK)
 
 /* Slowdowns are stored as (slowdown - 1) in millionths, λ in billionths, its deviation

@@ -41,7 +41,8 @@ static uint32_t flags_of(const struct kc_launch *l, const struct launch_facts *f
 	if (facts->predicted)
 		flags |= (uint32_t)l->model << KC_FLAG_MODEL_SHIFT |
 			 ((uint32_t)l->concurrency_case + 1) << KC_FLAG_CASE_SHIFT |
-			 ((uint32_t)l->novelty + 1) << KC_FLAG_NOVELTY_SHIFT;
+			 ((uint32_t)l->novelty + 1) << KC_FLAG_NOVELTY_SHIFT |
+			 (uint32_t)l->not_kept << KC_FLAG_NOT_KEPT_SHIFT;
 	if (!facts->measured)
 		flags |= (uint32_t)l->unmeasured << KC_FLAG_UNMEASURED_SHIFT;
 	return flags;

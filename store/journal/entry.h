@@ -297,7 +297,8 @@ struct kc_graph_kernel {
 	uint8_t unpredictable;
 	uint8_t not_asked;
 	uint8_t in_child;
-	uint8_t reserved[5];
+	uint8_t not_kept; /* as of a launch */
+	uint8_t reserved[4];
 };
 #define KC_GRAPH_KERNELS_MAX 1024u /* in one entry */
 

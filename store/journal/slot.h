@@ -143,10 +143,11 @@ struct kc_launch {
 	uint8_t unpredictable;        /* enum kc_unpredictable */
 	uint8_t unmeasured;           /* enum kc_unmeasured */
 	uint8_t overlap;              /* enum kc_overlap */
-	uint8_t novelty : 4;          /* enum kc_novelty, known at prediction time */
-	uint8_t beside : 3;           /* enum kc_order_in_stream; no one needs it when the launch is final, nor: */
-	uint8_t in_child : 1;         /* its node is in a child graph: graph_record may not be the id in its record */
-	uint32_t graph_launch;        /* 0: not by a graph */
+	uint8_t novelty : 3;          /* enum kc_novelty, known at prediction time */
+	uint8_t not_kept : 1;  /* made before the kernel's code was read, and its arguments are not kept until then */
+	uint8_t beside : 3;    /* enum kc_order_in_stream; no one needs it when the launch is final, nor: */
+	uint8_t in_child : 1;  /* its node is in a child graph: graph_record may not be the id in its record */
+	uint32_t graph_launch; /* 0: not by a graph */
 	uint32_t graph_node;
 	uint64_t graph_record; /* CUPTI's id of the graph node; 0: not known */
 	uint32_t call_site;    /* dictionary id; 0: not known */

@@ -105,6 +105,7 @@ static int add_launch(struct kc__ops *ops, sqlite3_stmt *row)
 		set_measured(op, op->issued_ns + kc__time_at(row, 4), kc__time_at(row, 5));
 	op->overlap = (uint8_t)KC_FLAG(flags, OVERLAP);
 	op->unmeasured = (uint8_t)KC_FLAG(flags, UNMEASURED);
+	op->not_kept = (uint8_t)KC_FLAG(flags, NOT_KEPT);
 	op->arguments = sqlite3_column_int64(row, 7);
 	ops->with_arguments |= op->arguments != 0;
 	return 0;

@@ -60,6 +60,7 @@ struct kc__op {
 		int64_t ns;        /* of a call that orders streams: struct kc_stream_call */
 	};
 	uint32_t recorded; /* kc__recorded_of() */
+	uint8_t not_kept;  /* kc_launch.not_kept */
 	uint8_t in_graph;  /* set by the replay: a KC_CALL_GRAPH_LAUNCH predicts it */
 };
 

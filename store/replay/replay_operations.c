@@ -147,16 +147,15 @@ const char *kc__replay_given(const struct kc__replay_state *r, int64_t arguments
 	return r->arguments.at[kc_ids_find(&r->arguments.ids, arguments)];
 }
 
-static int is_before_code(const struct kc__replay_state *r, const struct kc__replay_shape *shape,
-			  const struct kc__op *op)
+static int was_kept(const struct kc__replay_state *r, const struct kc__replay_shape *shape, const struct kc__op *op)
 {
-	return shape->code && !shape->code->formula && !kc__replay_given(r, op->arguments) &&
+	return shape->code && !shape->code->formula && !op->not_kept && !kc__replay_given(r, op->arguments) &&
 	       kc__recorded_of(&r->ops, op)->said.solo_ns > 0;
 }
 
 void kc__replay_note_kept(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
 {
-	if (shape->kept_row || !is_before_code(r, shape, op))
+	if (shape->kept_row || !was_kept(r, shape, op))
 		return;
 	shape->kept_row = op->shape;
 	shape->next_kept = shape->code->kept;
@@ -166,7 +165,7 @@ void kc__replay_note_kept(const struct kc__replay_state *r, struct kc__replay_sh
 void kc__replay_note_early(const struct kc__replay_state *r, struct kc__replay_shape *shape, const struct kc__op *op)
 {
 	kc__replay_note_kept(r, shape, op);
-	if (shape->first || !is_before_code(r, shape, op))
+	if (shape->first || !was_kept(r, shape, op))
 		return;
 	shape->first = op;
 	shape->next_early = shape->code->early;
