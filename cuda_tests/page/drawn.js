@@ -16,6 +16,8 @@ function told(name) {
 	return [`${cases.length} compared`, ...wrong.map(([got, wanted]) => `${JSON.stringify(got)} is not ${JSON.stringify(wanted)}`)].join('; ');
 }
 
+document.querySelectorAll('.folded').forEach(part => part.open = true); /* what is folded away has no place */
+
 const all = (selector, in_) => [...(in_ || document).querySelectorAll(selector)];
 const texts = (selector, in_) => all(selector, in_).map(part => part.textContent.trim());
 const rowsOf = table => all('tbody tr', table).map(row => texts('td', row).join(' | ').trim());
@@ -94,7 +96,7 @@ checks.top = () => [
 	[texts('.card > b'), ['1,000 launches of 9 kernels', '300 µs lost, 27.9 % of the 1.07 ms that could be judged', 'median error 6.2 %']],
 	[texts('.card > p'), ['The GPU was busy 75.0 % of 2.00 ms. The kernels took 1.20 ms, 50.0 % of it alpha.', 'Most of it: overlapped (240 µs, 8 launches).',
 		'84.0 % within 20 %; weighted by time 7.5 %; of 12 seen for the first time, median 45.5 %.']],
-	[texts('nav'), ['What ran · What was slow · What changed · How accurate · Timeline of the streams · Classes and limits · Kernels · Ledger']],
+	[texts('nav'), ['Timeline of the streams · Kernels · What was slow · What changed · What ran · Classes and limits · How accurate · Ledger']],
 	[texts('footer'), ['kerncast 0.0. This page asks the network for nothing.']],
 ];
 
@@ -125,6 +127,8 @@ checks.slow = () => [
 	[barsOf(table('slow', 0)), ['100.0%', '25.0%']],
 	[rowsOf(table('slow', 2)), ['200 µs | 500 µs | 6 | overlapped (rank 1, node7 (pid 41), rank 2, node7 (pid 43)) | delta |', '60.0 µs | 90.0 µs | 3 | drift | alpha |',
 		'40.0 µs | 41.0 µs | 2 | overlapped (pid 41, 42) | gamma | alpha 30.0 µs, zeta 10.0 µs']],
+	[rowsOf(slowKernels({causes: [{why: 'c', kernels: [{...made.slow.causes[0].kernels[0], beside: [1, 2, 3, 4].map(n => ({name: `k${n}`, lost_ns: n}))}]}]}))[0]
+		.split(' | ').pop(), 'k1 1 ns, k2 2 ns, and 2 more'],
 	[barsOf(table('slow', 2)), ['100.0%', '30.0%', '20.0%']],
 	[rowsOf(table('slow', 3)), ['50.0 µs | 80.0 µs | 30.0 µs | 1.50 ms | 3 | overlapped | rank 1, node7 (pid 41) | GPU 3 | drift 10.0 µs | delta',
 		'20.0 µs | 30.0 µs | 10.0 µs | 0 ns | - | drift | pid 42 |  |  | alpha']],
@@ -163,7 +167,7 @@ checks.accuracy = () => [
 checks.limits = () => [
 	[rowsOf(table('classes', 0)), ['matrix product | 800 µs | 66.7 % | 600 | 1.33 µs', 'other | 400 µs | 33.3 % | 8 | 50.0 µs']],
 	[barsOf(table('classes', 0)), ['100.0%', '50.0%']],
-	[rowsOf(table('classes', 1)), ['alpha | 480 µs | 80.0 % | 12.3 GFLOP/s | 2.00 GB/s | 93.3 % | device memory']],
+	[rowsOf(table('classes', 1)), ['alpha | 480 µs | 80.0 % | 12.3 GFLOP/s | 2.00 GB/s | 93.2 % | device memory']],
 	[texts('#classes .note'), ["How near the limits: the work of 40.0 % of the kernels' time is known, from their code."]],
 	[classes(new Data({...made, report: {...made.report, classes: [made.report.classes[0]], kernels: []}})), null],
 ];
@@ -175,6 +179,34 @@ checks.kernels = () => [
 	[texts('#kernels output'), ['8 of 9 kernels, those with most time.']],
 	[all('#kernels th').map(head => head.getAttribute('aria-sort')).slice(0, 3), ['none', 'descending', 'none']],
 ];
+
+/* Of 30 rows 20 are shown, all if they are asked for or some are searched for; of 22 all. A long name on one line, and whole. */
+checks.folded = () => {
+	const searched = n => searchTable([{title: 'n', value: row => row}], Array.from({length: n}, (_, i) => i + 1), 'rows', {by: 0, name: row => `r${row}`, one: 'row'});
+	const many = searched(30), button = all('button', many).pop(), seen = () => [rowsOf(many).length, button.hidden];
+	const typed = words => (many.querySelector('input').value = words, many.querySelector('input').dispatchEvent(new Event('input')), seen());
+	const letters = 'abcdefghijklmnopqrstuvwxyz'.repeat(2), opened = nameElement(letters), gaps = [{process: 'p', gpu: 'g', call: '', next: 'n'}];
+
+	return [
+		[rowsOf(many)[0], '30'],
+		[[button.textContent, ...seen()], ['all 30 rows', 20, false]],
+		[typed('R2'), [11, true]], /* 2, and 20 to 29 */
+		[typed(''), [20, false]],
+		[(button.click(), seen()), [30, true]],
+		[[all('button', searched(22)).pop().hidden, rowsOf(searched(22)).length], [true, 22]],
+		[texts('code', opened), ['abcdefghijklmnopqrstuvwx…defghijklmnopqrstuvwxyz', letters]], /* 24 and 23 of 52 */
+		/* Of 20 columns 10 are the beginning; the first two differ in their 17th letter. */
+		[[...shortForms(['template<float, A, one>(long)', 'template<float, B, one>(long)', 'template<float, B, two>(long)', 'short', 'short'], 20)],
+			[['template<float, A, one>(long)', 'template<f…, A, one…'], ['template<float, B, one>(long)', 'template<f…, B, one…'],
+				['template<float, B, two>(long)', 'template<f…wo>(long)'], ['short', 'short']]],
+		[new Set(shortForms(Array.from({length: 8}, (_, i) => `${'a'.repeat(12)}${i & 1}${'b'.repeat(12)}${i >> 1 & 1}${'c'.repeat(12)}${i >> 2}${'d'.repeat(12)}`), 20)
+			.values()).size, 8],
+		[[shortened('abcdef', 5), shortened('abcde', 5), nameElement('x'.repeat(48)).localName], ['ab…ef', 'abcde', 'code']],
+		[gapColumns(new Data({...made, report: {...made.report, processes: [{}], devices: [{}]}}), gaps).filter(column => column.text).map(column => column.key), ['next']],
+		[gapColumns(data, gaps).filter(column => column.text).map(column => column.key), ['gpu', 'process', 'next']],
+		[all('section > .folded').map(part => part.parentElement.id), ['accuracy', 'ledger']],
+	];
+};
 
 /* A click on a head sorts by it: numbers from the largest on, words from the first on, and a second one the other way. */
 checks.sorting = () => {

@@ -62,7 +62,7 @@ nothing_else() { # neither errors nor requests
 
 @test "the page is drawn: sections, figures, timeline, table; no error, no request" {
 	needs_browser
-	is sections "ran slow changed accuracy timeline classes kernels ledger"
+	is sections "timeline kernels slow changed ran classes accuracy ledger"
 	is first SIMULATED:
 	is figures 6
 	within "$(seen marks)" 20 400 "marks in the figures"
@@ -119,6 +119,40 @@ by_share() { # the kernels of demo.db, the one that took most time first
 	is dark "rgb(20, 23, 27)"
 	within "$(seen narrow)" 300 390 "width of the page in a window of 390"
 	equal "$(head -c 4 page.pdf)" %PDF "what was printed"
+}
+
+@test "170 kernels with long names: 6,000 pixels at most, each on a line, and nothing is wider than a narrow window" {
+	local at=0 k i
+	{
+		echo kind,start_ns,duration_ns,name
+		for ((i = 0; i < 12; i++)); do
+			for ((k = 0; k < 170; k++)); do
+				printf 'kernel,%d,%d,"void at::native::vectorized_elementwise_kernel<4, at::native::Functor%dOf<float>, at::detail::Array<char*, 3> >(int, at::native::Functor%dOf<float>, at::detail::Array<char*, 3>)"\n' \
+					$((at += 100000)) $(((k + 1) * (i == 7 ? 300 : 200))) $k $k
+			done
+		done
+	} >long.csv
+	"$kerncast" import long.csv -o long.db >/dev/null
+	"$kerncast" report --html long.html long.db
+	browse long.html width:1280 'height=document.documentElement.scrollHeight' \
+		'rows=document.querySelectorAll("#kernels tbody tr").length' \
+		'lines=Math.max(...[...document.querySelectorAll("#kernels summary code")].map(name => name.getClientRects().length))' \
+		'forms=new Set([...document.querySelectorAll("#kernels summary code")].map(name => name.textContent)).size' \
+		'do:[...document.querySelectorAll("#kernels button")].pop().click()' 'all=document.querySelectorAll("#kernels tbody tr").length' \
+		'all_forms=new Set([...document.querySelectorAll("#kernels summary code")].map(name => name.textContent)).size' \
+		'closed=document.querySelector("#ledger > details").open' 'do:document.querySelector("#kernels summary").click()' 'whole=document.querySelector("#kernels details[open] > code").textContent.length' \
+		'do:location.hash = "#ledger"' 'do:new Promise(next => setTimeout(next, 100))' 'open=document.querySelector("#ledger > details").open' width:390 'narrow=document.documentElement.scrollWidth'
+	within "$(seen height)" 1000 6000 "height of the page"
+	is rows 20
+	is lines 1
+	is forms 20
+	is all 170
+	is all_forms 170
+	is whole 179 # the letters of the name of Functor169Of
+	is closed false
+	is open true
+	within "$(seen narrow)" 300 390 "width of the page in a window of 390"
+	nothing_else
 }
 
 @test "hostile names run nothing and ask for nothing" {

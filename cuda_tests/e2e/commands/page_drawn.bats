@@ -2,7 +2,7 @@
 # worked out from it by hand, cuda_tests/page/drawn.js. The page is a real one with the document put in place of its data.
 load ../common
 
-CHECKS=(numbers scales top ran slow changed accuracy limits kernels sorting little ledger predicted errors classes lambdas slowdowns timeline pointer places)
+CHECKS=(numbers scales top ran slow changed accuracy limits kernels folded sorting little ledger predicted errors classes lambdas slowdowns timeline pointer places)
 
 with_document() { # PAGE: the same with made.json for its data
 	sed -e '/ id="data">/ { s/ id="data">.*/ id="data">/; r '"$root/cuda_tests/page/made.json"'
@@ -45,7 +45,7 @@ right() { # NAME...: each was compared, and nothing differs
 
 @test "all sections say what the document says" {
 	needs_browser
-	right top ran slow changed accuracy kernels sorting little ledger
+	right top ran slow changed accuracy limits kernels folded sorting little ledger
 	equal "$(grep -E '^(error|requested): ' told || true)" "" "errors and requests"
 }
 
@@ -69,5 +69,5 @@ right() { # NAME...: each was compared, and nothing differs
 	sed -e 's/showPercent(slow\.lost\.share)/showPercent(slow.lost.share \/ 10)/' -e 's/x(row\[MEASURED\]), y(row\[PREDICTED\])/x(row[HIGH]), y(row[PREDICTED])/' \
 		-e 's/row.accuracy.within_20 \/ 100/row.accuracy.within_20 \/ 50/' -e '/Content-Security-Policy/d' made.html >wrong.html
 	mkdir wrong && cd wrong && compare ../wrong.html
-	equal "$(for name in "${CHECKS[@]}"; do right "$name" >differs || echo "$name"; done | xargs)" "top slow accuracy limits little predicted" "what differs"
+	equal "$(for name in "${CHECKS[@]}"; do right "$name" >differs || echo "$name"; done | xargs)" "top slow accuracy little predicted" "what differs"
 }

@@ -35,6 +35,80 @@ function section(id, title, ...children) {
 		element('h2', {id: id + '-title'}, title), ...children);
 }
 
+/* The same with all but its heading folded away. */
+function foldedSection(id, title, ...children) {
+	return element('section', {id: id, 'aria-labelledby': id + '-title'},
+		element('details', {class: 'folded'}, element('summary', {}, element('h2', {id: id + '-title'}, title)), ...children));
+}
+
+/* --- names */
+
+const NAME_COLUMNS = 48;
+
+/* As the text of the command shortens: tools/output/format.c. */
+function shortened(name, columns) {
+	const tail = columns - 1 >> 1;
+
+	return name.length > columns ? `${name.slice(0, columns - 1 - tail)}…${name.slice(-tail)}` : name;
+}
+
+function firstDifference(a, b) {
+	let at = 0;
+
+	while (at < a.length && a[at] === b[at])
+		at++;
+	return at;
+}
+
+/* The beginning of a name, and what is around the place in it. */
+function shortenedTo(name, place, columns) {
+	const head = columns >> 1, rest = columns - head - 2, from = Math.max(head, Math.min(place - (rest >> 2), name.length - rest));
+
+	return name.slice(0, head) + (from > head ? '…' : '') + name.slice(from, from + rest) + (from + rest < name.length ? '…' : '');
+}
+
+/* Short forms by name. Of names that would read alike, the place is shown in which each differs from those most like it,
+ * and as much more as it takes. */
+function shortForms(names, columns) {
+	const alike = new Map(), forms = new Map(), taken = new Set();
+	const apart = (name, others) => {
+		const place = Math.max(...others.map(other => firstDifference(name, other)));
+		let form, more = 0;
+
+		do {
+			form = shortenedTo(name, place, columns + more);
+			more += 16;
+		} while (taken.has(form));
+		return form;
+	};
+
+	for (const name of new Set(names)) {
+		const form = shortened(name, columns);
+
+		alike.set(form, [...alike.get(form) || [], name]);
+	}
+	for (const [form, those] of alike) {
+		those.sort();
+		those.forEach((name, i) => {
+			forms.set(name, those.length === 1 ? form : apart(name, [i - 1, i + 1].filter(k => those[k]).map(k => those[k])));
+			taken.add(forms.get(name));
+		});
+	}
+	return forms;
+}
+
+let nameForms = new Map(); /* of the kernels of the page */
+
+const shortName = name => nameForms.get(name) || shortened(name, NAME_COLUMNS);
+
+/* A long name on one line; the whole of it is there to be opened. */
+function nameElement(name) {
+	const whole = element('code', {}, name);
+
+	return name.length <= NAME_COLUMNS ? whole : element('details', {class: 'name', title: name},
+		element('summary', {}, element('code', {}, shortName(name))), whole);
+}
+
 /* --- numbers */
 
 const isKnown = value => value !== null && value !== undefined && !Number.isNaN(value);

@@ -16,6 +16,12 @@ style_end:
 	.incbin "tools/report/html/tables.js"
 	.incbin "tools/report/html/figures.js"
 	.incbin "tools/report/html/timeline.js"
+	.incbin "tools/report/html/data.js"
+	.incbin "tools/report/html/top.js"
+	.incbin "tools/report/html/ran.js"
+	.incbin "tools/report/html/slow.js"
+	.incbin "tools/report/html/changed.js"
+	.incbin "tools/report/html/accurate.js"
 	.incbin "tools/report/html/page.js"
 script_end:
 
