@@ -1,5 +1,6 @@
 #include "slow_steps.h"
 
+#include "predictor/math/median.h"
 #include "store/database/schema.h"
 #include "store/query/names.h"
 #include "store/query/steps/steps.h"
@@ -39,13 +40,6 @@ struct adding {
 	size_t first; /* of its rows: one for each step, then, but of inner ones, what is in none */
 };
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median of their times; NAN: no memory, or there are none. */
 static double usual_time(const struct kc_step *steps, size_t count)
 {
@@ -53,10 +47,8 @@ static double usual_time(const struct kc_step *steps, size_t count)
 
 	for (size_t i = 0; times && i < count; i++)
 		times[i] = (double)kc_minus_ns(steps[i].end_ns, steps[i].start_ns);
-	if (times) {
-		qsort(times, count, sizeof(*times), by_number);
-		usual = (times[(count - 1) / 2] + times[count / 2]) / 2;
-	}
+	if (times)
+		usual = kc_median(times, count);
 	free(times);
 	return usual;
 }
