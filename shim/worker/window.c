@@ -64,18 +64,26 @@ static bool begin_state(struct kc__window *window, const struct kc__window_view 
 	return true;
 }
 
-static bool much_is_unknown(const struct kc__window_view *view, uint64_t launches, int64_t ns)
+static uint64_t at_least(uint64_t value, uint64_t least)
 {
+	return value > least ? value : least;
+}
+
+/* Of the launches since the state began, and of the time; of no fewer than least, and no less than least_ns. */
+static bool much_is_unknown(const struct kc__window *window, const struct kc__window_view *view, uint64_t least,
+			    uint64_t least_ns)
+{
+	uint64_t launches = at_least(view->launches - window->launches, least),
+		 ns = at_least((uint64_t)(view->now_ns - window->began_ns), least_ns);
+
 	return view->unknown > UNKNOWN_FEW &&
-	       ((uint64_t)view->unknown * UNKNOWN_PART > launches || view->unknown_ns > (uint64_t)ns / UNKNOWN_PART);
+	       (view->unknown * (uint64_t)UNKNOWN_PART > launches || view->unknown_ns > ns / UNKNOWN_PART);
 }
 
 /* Not only of a moment's launches or time, but of those of NEW_NS. */
 static bool much_is_new(const struct kc__window *window, const struct kc__window_view *view)
 {
-	uint64_t launches = view->launches - window->launches, usual = window->rest * NEW_NS / REST_NS;
-
-	return much_is_unknown(view, launches > usual ? launches : usual, NEW_NS);
+	return much_is_unknown(window, view, window->rest * NEW_NS / REST_NS, NEW_NS);
 }
 
 /* All is measured for LEARNING_NS, if it has not been for too long. */
@@ -85,11 +93,6 @@ static bool learns_drift(struct kc__window *window, const struct kc__window_view
 		return false;
 	window->spare_ns -= LEARNING_NS;
 	return true;
-}
-
-static uint64_t at_least(uint64_t value, uint64_t least)
-{
-	return value > least ? value : least;
 }
 
 /* Spread evenly between 0 and 1. */
@@ -165,7 +168,7 @@ static bool step_learning(struct kc__window *window, const struct kc__window_vie
 
 	if (view->now_ns - (launches < LEARNING_BURST ? window->since_ns : window->began_ns) < LEARNING_NS)
 		return false;
-	if (much_is_unknown(view, launches, LEARNING_NS) || learns_drift(window, view))
+	if (much_is_unknown(window, view, 0, 0) || learns_drift(window, view))
 		return begin_state(window, view, KC__MEASURING);
 	return end_window(window, view);
 }
@@ -223,6 +226,12 @@ static bool is_known_well(const struct kc__familiar *familiar, unsigned outside)
 		return outside < OUTSIDE_CHANGED;
 	return familiar->measured >= MEASURED_LEAST &&
 	       (outside * OUTSIDE_PART <= familiar->measured || familiar->tried >= TRIES);
+}
+
+void kc__window_meet(struct kc__familiar *familiar)
+{
+	if (!familiar->measured)
+		familiar->measured = 1;
 }
 
 /* What is measured in vain counts, so that a kernel that varies without a rule is not measured all the time. */

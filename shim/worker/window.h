@@ -68,7 +68,11 @@ struct kc__familiar {
 	uint8_t held;     /* measurements while intervals hold, modulo 256 */
 	bool known_well;
 };
-/* A launch has been measured. Returns whether the like of it are known well now. */
+/* A launch has been measured that was predicted before any like it had been, and lies outside its interval. That says
+ * nothing of how well they are known now, and in a burst there may be many: the first alone counts, as one measured. */
+void kc__window_meet(struct kc__familiar *familiar);
+/* Any other launch has been measured: where even an interval of before held, they are known well. Returns whether the
+ * like of it are known well now. */
 bool kc__window_learn(struct kc__familiar *familiar, bool inside);
 
 /* By how much the last launches that are known well were mispredicted. All zeros: nothing. */

@@ -273,6 +273,26 @@ static void test_measures_again_where_what_takes_long_is_new(void **state)
 	step(&window, seen, true, KC__MEASURING);
 }
 
+/* Of 1,200 launches in 6 s, 12 are few, and 31 ms; a twentieth of the time are 300. */
+static void test_what_is_new_is_compared_with_all_that_was_measured_meanwhile(void **state)
+{
+	struct kc__window window = kc__window_begin(0, 0), same = window;
+	struct kc__window_view seen = view(6000, 1200, 12, true);
+
+	(void)state;
+	seen.unknown_ns = 31000000;
+	step(&same, seen, true, KC__DRAINING);
+	seen.unknown_ns = 300000001;
+	step(&window, seen, true, KC__MEASURING);
+	assert_true(window.learning);
+	window = in_state(KC__RESTING, 1000);
+	seen = view(800, 500, 5, false);
+	seen.unknown_ns = 40000000; /* a twentieth of 800 ms */
+	step(&window, seen, false, KC__RESTING);
+	seen.unknown_ns++;
+	step(&window, seen, true, KC__MEASURING);
+}
+
 /* As much as is spare at first: four times half a second. */
 static void test_measures_all_where_much_has_changed(void **state)
 {
@@ -363,6 +383,22 @@ static void test_what_is_known_well(void **state)
 	assert_false(known_after("oooiiiii"));
 }
 
+/* Three more are needed, however many were predicted before the first had been measured. */
+static void test_what_was_predicted_before_all_measurements_does_not_tell(void **state)
+{
+	struct kc__familiar familiar = {0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		kc__window_meet(&familiar);
+	assert_false(familiar.known_well);
+	assert_false(learn(&familiar, "ii"));
+	assert_true(learn(&familiar, "i"));
+	kc__window_meet(&familiar);
+	assert_true(familiar.known_well);
+	assert_false(learn(&familiar, "ooooo"));
+}
+
 /* Four of eight may be outside by chance, five are a change. */
 static void test_what_changes_is_not_known_well(void **state)
 {
@@ -449,10 +485,12 @@ int main(void)
 	    cmocka_unit_test(test_a_long_window_is_made_up_for),
 	    cmocka_unit_test(test_measures_again_at_once_where_much_is_new),
 	    cmocka_unit_test(test_measures_again_where_what_takes_long_is_new),
+	    cmocka_unit_test(test_what_is_new_is_compared_with_all_that_was_measured_meanwhile),
 	    cmocka_unit_test(test_measures_all_where_much_has_changed),
 	    cmocka_unit_test(test_measures_no_more_where_that_does_not_help),
 	    cmocka_unit_test(test_windows_meet_all_of_a_step),
 	    cmocka_unit_test(test_what_is_known_well),
+	    cmocka_unit_test(test_what_was_predicted_before_all_measurements_does_not_tell),
 	    cmocka_unit_test(test_what_changes_is_not_known_well),
 	    cmocka_unit_test(test_what_drifts),
 	    cmocka_unit_test(test_what_does_not_drift),

@@ -257,11 +257,15 @@ static void look_for_drift(struct kc__kernel *kernel, const struct kc_launch *la
 void kc__windows_measured(struct kc__variant *variant, const struct kc_launch *launch, int64_t low_ns, int64_t high_ns)
 {
 	int64_t ns = launch->measured_end_ns - launch->measured_start_ns;
+	bool inside = ns >= low_ns && ns <= high_ns, repeated = launch->novelty == KC_REPEATED;
 
-	if (atomic_load_explicit(&variant->known_well, memory_order_relaxed))
+	if (!repeated && !inside) {
+		kc__window_meet(&variant->familiar);
+		return;
+	}
+	if (repeated && atomic_load_explicit(&variant->known_well, memory_order_relaxed))
 		look_for_drift(variant->kernel, launch, low_ns, high_ns);
-	atomic_store_explicit(&variant->known_well, kc__window_learn(&variant->familiar, ns >= low_ns && ns <= high_ns),
-			      memory_order_relaxed);
+	atomic_store_explicit(&variant->known_well, kc__window_learn(&variant->familiar, inside), memory_order_relaxed);
 }
 
 /* In one stream kernels do not overlap. */
