@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_SPANS 64u
 
@@ -31,21 +32,39 @@ static void record_overlap(struct kc_span *a, struct kc_span *b)
 	*second->overlap = KC_OVERLAP_BEHIND;
 }
 
-static int make_room(struct kc_spans *spans)
+/* Moves the spans to the front of their room. */
+static void close_up(struct kc_spans *spans)
+{
+	if (!spans->gone)
+		return;
+	memmove(spans->at - spans->gone, spans->at, spans->count * sizeof(*spans->at));
+	spans->at -= spans->gone;
+	spans->gone = 0;
+}
+
+static int grow(struct kc_spans *spans)
 {
 	uint32_t capacity = spans->capacity ? 2 * spans->capacity : FIRST_SPANS;
-	struct kc_span *at;
+	struct kc_span *at = realloc(spans->at, capacity * sizeof(*at));
 
-	if (spans->count < spans->capacity)
-		return 0;
-	if (spans->count >= KC_SPANS_MAX)
-		return -ENOBUFS;
-	at = realloc(spans->at, capacity * sizeof(*at));
 	if (!at)
 		return -ENOMEM;
 	spans->at = at;
 	spans->capacity = capacity;
 	return 0;
+}
+
+/* For one more span. */
+static int make_room(struct kc_spans *spans)
+{
+	int is_sparse = spans->gone > spans->count;
+
+	if (spans->count >= KC_SPANS_MAX)
+		return -ENOBUFS;
+	if (spans->gone + spans->count < spans->capacity)
+		return 0;
+	close_up(spans);
+	return is_sparse ? 0 : grow(spans);
 }
 
 int kc_spans_add(struct kc_spans *spans, const struct kc_span *span)
@@ -111,7 +130,9 @@ void kc_spans_decide(struct kc_spans *spans, int64_t watermark_ns, int64_t since
 		}
 		if (span->end_ns - span->start_ns > longest_ns)
 			longest_ns = span->end_ns - span->start_ns;
-		spans->at[kept++] = *span;
+		if (kept != i)
+			spans->at[kept] = *span;
+		kept++;
 	}
 	spans->count = kept;
 	spans->longest_ns = longest_ns;
@@ -126,13 +147,20 @@ int kc_spans_take(struct kc_spans *spans, const void *owner, struct kc_span *out
 	if (i == spans->count)
 		return 0;
 	*out = spans->at[i];
-	for (spans->count--; i < spans->count; i++)
-		spans->at[i] = spans->at[i + 1];
+	spans->count--;
+	if (i <= spans->count / 2) { /* fewer are before it than behind it */
+		memmove(spans->at + 1, spans->at, i * sizeof(*spans->at));
+		spans->at++;
+		spans->gone++;
+	} else {
+		memmove(spans->at + i, spans->at + i + 1, (spans->count - i) * sizeof(*spans->at));
+	}
 	return 1;
 }
 
 void kc_spans_free(struct kc_spans *spans)
 {
+	close_up(spans);
 	free(spans->at);
 	*spans = (struct kc_spans){0};
 }

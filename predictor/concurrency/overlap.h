@@ -47,6 +47,7 @@ struct kc_span {
 struct kc_spans {
 	struct kc_span *at; /* by start */
 	uint32_t count, capacity;
+	uint32_t gone; /* room in front of the first: the earliest are the first to leave */
 	int64_t longest_ns;
 	int64_t let_go_ns; /* latest end of those that were dropped */
 };

@@ -147,6 +147,38 @@ static void only_what_is_there_is_taken(void **state)
 	kc_spans_free(&spans);
 }
 
+/* Spans leave at both ends and in the middle while others come, as batches of records do: what is left stays in order
+ * of the starts, however often the room was closed up or grew. */
+static void what_is_left_stays_in_order(void **state)
+{
+	enum { SPANS = 1000, HELD = 70 };
+	struct kc_spans spans = {0};
+	static uint8_t overlap[SPANS];
+	struct kc_span span, taken;
+	int left[SPANS], count = 0;
+
+	(void)state;
+	for (int i = 0; i < SPANS; i++) {
+		span = (struct kc_span){
+		    .start_ns = i, .end_ns = i + 1, .overlap = &overlap[i], .owner = &overlap[i], .order = (uint64_t)i};
+		assert_int_equal(kc_spans_add(&spans, &span), 0);
+		left[count++] = i;
+		if (count > HELD + i / 10) {
+			int place = i % 3 ? 0 : i % 2 ? count / 2 : count - 1;
+
+			assert_int_equal(kc_spans_take(&spans, &overlap[left[place]], &taken), 1);
+			assert_int_equal(taken.order, left[place]);
+			count--;
+			for (int k = place; k < count; k++)
+				left[k] = left[k + 1];
+		}
+		assert_int_equal(spans.count, count);
+		for (int k = 0; k < count; k++)
+			assert_int_equal(spans.at[k].order, left[k]);
+	}
+	kc_spans_free(&spans);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +187,7 @@ int main(void)
 	    cmocka_unit_test(what_may_have_met_it_is_not_known),
 	    cmocka_unit_test(beside_what_is_opaque_nothing_is_known),
 	    cmocka_unit_test(only_what_is_there_is_taken),
+	    cmocka_unit_test(what_is_left_stays_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
