@@ -88,7 +88,7 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		      const struct kc_selection *selection, struct kc_filter *filter)
 {
 	struct kc_export_replay replay = {0};
-	struct kc_database_reading reading;
+	struct kc_database_working working;
 	struct kc_output_file file;
 	int rc = kc_output_file_open(&file, request->output, KC_OUTPUT_COMPRESSED | KC_OUTPUT_PRIVATE);
 
@@ -96,10 +96,10 @@ static int write_file(const struct request *request, struct kc_store *store, con
 		say_refused(request->output, rc);
 		return KC_EXIT_FAILED;
 	}
-	kc_database_reading_begin(&reading, file.to == stdout ? NULL : store, path, "exported");
+	kc_database_working_begin(&working, path, "exported", file.to != stdout);
 	rc = request->csv ? kc_export_csv(store, selection, filter, file.to)
-			  : kc_export_chrome(store, selection, filter, file.to, &reading, &replay);
-	kc_database_reading_end(&reading);
+			  : kc_export_chrome(store, selection, filter, file.to, &replay);
+	kc_database_working_end(&working);
 	if (rc == -ENOSPC)
 		kc_error("no room for temporary files: SQLITE_TMPDIR names another folder for them");
 	else if (rc < 0)

@@ -103,7 +103,7 @@ static int list(const struct request *request)
 
 static int add_database(struct kc_knowledge_made *made, const char *given)
 {
-	struct kc_database_reading reading;
+	struct kc_database_working working;
 	char path[PATH_MAX];
 	struct kc_store *store;
 	int rc;
@@ -112,9 +112,9 @@ static int add_database(struct kc_knowledge_made *made, const char *given)
 	store = kc_database_read(path);
 	if (!store)
 		return KC_EXIT_FAILED;
-	kc_database_reading_begin(&reading, store, path, "learned from");
+	kc_database_working_begin(&working, path, "learned from", 1);
 	rc = kc_knowledge_made_add(made, store);
-	kc_database_reading_end(&reading);
+	kc_database_working_end(&working);
 	kc_store_close(store);
 	if (rc < 0)
 		kc_database_unreadable(path, rc);

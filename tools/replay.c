@@ -438,18 +438,11 @@ static int device_is_known(struct kc_store *store, const struct kc_selection *se
 	return known;
 }
 
-static int tell(const struct kc_replay_launch *launch, void *reading)
-{
-	(void)launch;
-	kc_database_reading_goes_on(reading);
-	return 0;
-}
-
 static int replay_launches(const struct request *request, struct kc_store *store, const char *path,
 			   struct kc_replay_options wanted)
 {
 	struct kc_csv csv = {.to = stdout};
-	struct kc_database_reading reading;
+	struct kc_database_working working;
 	struct kc_replay *replay;
 	int rc, status;
 
@@ -457,13 +450,10 @@ static int replay_launches(const struct request *request, struct kc_store *store
 		kc_replay_csv_head(&csv);
 		wanted.launch = kc_replay_csv_launch;
 		wanted.arg = &csv;
-	} else {
-		wanted.launch = tell;
-		wanted.arg = &reading;
 	}
-	kc_database_reading_begin(&reading, request->csv && isatty(STDOUT_FILENO) ? NULL : store, path, "replayed");
+	kc_database_working_begin(&working, path, "replayed", !request->csv || !isatty(STDOUT_FILENO));
 	rc = kc_replay_run(store, &wanted, &replay);
-	kc_database_reading_end(&reading);
+	kc_database_working_end(&working);
 	if (rc < 0) {
 		if (!ferror(stdout)) /* otherwise the output is at fault, which kc_output_finish() says */
 			kc_database_unreadable(path, rc);

@@ -106,12 +106,12 @@ static uint64_t measured_of(const struct kc_measured_run *run, int matching)
 static int read_run(struct kc_side *side, int moments, struct kc_measured_names *names)
 {
 	struct kc_measured_run *run = side->runs + side->read;
-	struct kc_database_reading reading;
+	struct kc_database_working reading;
 	int rc;
 
-	kc_database_reading_begin(&reading, side->store, side->path, "read");
+	kc_database_working_begin(&reading, side->path, "read", 1);
 	rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter, run);
-	kc_database_reading_end(&reading);
+	kc_database_working_end(&reading);
 	if (rc < 0) {
 		kc_database_unreadable(side->path, rc);
 		return KC_EXIT_FAILED;

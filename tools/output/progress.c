@@ -52,6 +52,12 @@ void kc_progress(struct kc_progress *p, uint64_t done)
 	p->shown = 1;
 }
 
+void kc_progress_time(const struct kc_progress *p, struct timespec *next)
+{
+	next->tv_sec = (time_t)(p->next_ns / SECOND_NS);
+	next->tv_nsec = (long)(p->next_ns % SECOND_NS);
+}
+
 void kc_progress_end(struct kc_progress *p)
 {
 	if (p->terminal && p->shown)

@@ -4,6 +4,7 @@
 #define KC_PROGRESS_H
 
 #include <stdint.h>
+#include <time.h>
 
 struct kc_progress {
 	const char *what, *done; /* "trace.json", "read" */
@@ -17,6 +18,8 @@ void kc_progress_begin(struct kc_progress *progress, const char *what, const cha
 /* Begins the next part of the same work. */
 void kc_progress_next(struct kc_progress *progress, const char *done, uint64_t whole);
 void kc_progress(struct kc_progress *progress, uint64_t done);
+/* When kc_progress() has something to tell next, by CLOCK_MONOTONIC. */
+void kc_progress_time(const struct kc_progress *progress, struct timespec *next);
 /* Removes the line. */
 void kc_progress_end(struct kc_progress *progress);
 

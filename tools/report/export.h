@@ -4,7 +4,6 @@
 #define KC_EXPORT_H
 
 #include "store/query/query.h"
-#include "tools/system/database.h"
 
 #include <stdio.h>
 
@@ -20,9 +19,9 @@ struct kc_export_replay {
 };
 
 /* Trace event format (JSON): every process of the selection, with two tracks per stream, predicted and measured. Memory
- * grows with the launches of an imported process, as the replay's does. reading goes on meanwhile. */
+ * grows with the launches of an imported process, as the replay's does. */
 int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to,
-		     struct kc_database_reading *reading, struct kc_export_replay *replay);
+		     struct kc_export_replay *replay);
 
 /* filter NULL: all of them. Both return 0, also where writing failed, which ferror() of the file tells; -EBADMSG: the
  * database is damaged; -EIO: it could not be read to its end; -ENOSPC: no room for temporary files; -ENOMEM. */

@@ -405,14 +405,14 @@ static void put_head(const struct trace *trace, const struct kc_export_replay *r
 }
 
 static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace,
-		     struct kc_database_reading *reading, struct kc_export_replay *replay)
+		     struct kc_export_replay *replay)
 {
 	int rc = sqlite3_prepare_v2(kc_store_db(store), kc__stream_name_sql(KC_STREAM_OF_PROCESS), -1,
 				    &trace->tracks.stream_name, NULL);
 
 	if (rc != SQLITE_OK)
 		return kc__export_error(rc);
-	rc = kc__replayed_new(store, selection, trace->filter, reading, &trace->replayed, replay);
+	rc = kc__replayed_new(store, selection, trace->filter, &trace->replayed, replay);
 	if (rc < 0)
 		return rc;
 	put_head(trace, replay);
@@ -426,14 +426,14 @@ static int put_trace(struct kc_store *store, const struct kc_selection *selectio
 }
 
 int kc_export_chrome(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter, FILE *to,
-		     struct kc_database_reading *reading, struct kc_export_replay *replay)
+		     struct kc_export_replay *replay)
 {
 	struct trace trace = {.out.to = to, .filter = filter, .base_unix_ns = INT64_MAX};
 	int rc;
 
 	*replay = (struct kc_export_replay){0};
 	trace.tracks.out = trace.counters.out = &trace.out;
-	rc = put_trace(store, selection, &trace, reading, replay);
+	rc = put_trace(store, selection, &trace, replay);
 	kc__tracks_free(&trace.tracks);
 	kc__counters_free(&trace.counters);
 	kc__replayed_free(trace.replayed);

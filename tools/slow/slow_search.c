@@ -126,13 +126,16 @@ static int find(struct kc_slow_search *s, const struct kc_diff_limits *limits)
 
 int kc_slow_search(struct kc_slow_search *s, const struct kc_slow_asked *asked)
 {
+	struct kc_database_working comparing;
 	int status = read_runs(s, asked), rc;
 
 	if (status != KC_EXIT_OK)
 		return status;
+	kc_database_working_begin(&comparing, s->this.path, "compared", 1);
 	rc = find(s, &asked->limits);
 	if (rc == 0)
 		rc = kc_slow_gpu_states(s->this.store, s->this.runs, &s->slow, &s->gpu_states);
+	kc_database_working_end(&comparing);
 	return rc < 0 ? unreadable(s, rc) : KC_EXIT_OK;
 }
 
@@ -178,7 +181,12 @@ static int locate_worst(struct kc_slow_search *s, size_t most, size_t alike)
 
 int kc_slow_search_worst(struct kc_slow_search *s, size_t most, size_t alike)
 {
-	int rc = locate_worst(s, most, alike);
+	struct kc_database_working locating;
+	int rc;
+
+	kc_database_working_begin(&locating, s->this.path, "compared", 1);
+	rc = locate_worst(s, most, alike);
+	kc_database_working_end(&locating);
 
 	return rc < 0 ? unreadable(s, rc) : KC_EXIT_OK;
 }

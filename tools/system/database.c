@@ -10,15 +10,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
 #define WHY_BYTES 512u
-#define STEPS 100000 /* of SQLite's machine, well below a tenth of a second, until time is looked at */
 
 /* On a network or FUSE file system each host has a file of its own. */
 static void find_here(const char *asked, char *path, size_t size)
@@ -149,32 +147,64 @@ void kc_database_unreadable(const char *path, int rc)
 		kc_error("%s cannot be read: %s", kc_database_shown(path), strerror(-rc));
 }
 
-static int tell(void *progress)
+static void *tell(void *arg)
 {
-	kc_progress(progress, 0);
-	return 0;
+	struct kc_database_working *working = arg;
+	struct timespec next;
+
+	pthread_mutex_lock(&working->lock);
+	while (!working->is_over) {
+		kc_progress(&working->progress, 0);
+		kc_progress_time(&working->progress, &next);
+		pthread_cond_timedwait(&working->ended, &working->lock, &next);
+	}
+	pthread_mutex_unlock(&working->lock);
+	return NULL;
 }
 
-void kc_database_reading_begin(struct kc_database_reading *reading, struct kc_store *store, const char *path,
-			       const char *doing)
+/* Signals are the main thread's. */
+static int start(struct kc_database_working *working)
 {
-	*reading = (struct kc_database_reading){.store = isatty(STDERR_FILENO) ? store : NULL};
-	if (!reading->store)
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&working->thread, NULL, tell, working);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+void kc_database_working_begin(struct kc_database_working *working, const char *path, const char *doing, int is_told)
+{
+	pthread_condattr_t monotonic;
+
+	*working = (struct kc_database_working){.is_told = is_told && isatty(STDERR_FILENO)};
+	if (!working->is_told)
 		return;
-	kc_progress_begin(&reading->progress, kc_database_shown(path), doing, 0);
-	sqlite3_progress_handler(kc_store_db(store), STEPS, tell, &reading->progress);
-}
-
-void kc_database_reading_goes_on(struct kc_database_reading *reading)
-{
-	if (reading->store)
-		kc_progress(&reading->progress, 0);
-}
-
-void kc_database_reading_end(struct kc_database_reading *reading)
-{
-	if (!reading->store)
+	kc_progress_begin(&working->progress, kc_database_shown(path), doing, 0);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&working->lock, NULL);
+	pthread_cond_init(&working->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (start(working) == 0)
 		return;
-	sqlite3_progress_handler(kc_store_db(reading->store), 0, NULL, NULL);
-	kc_progress_end(&reading->progress);
+	working->is_told = 0; /* no thread is left: the work goes on in silence */
+	pthread_cond_destroy(&working->ended);
+	pthread_mutex_destroy(&working->lock);
+}
+
+void kc_database_working_end(struct kc_database_working *working)
+{
+	if (!working->is_told)
+		return;
+	pthread_mutex_lock(&working->lock);
+	working->is_over = 1;
+	pthread_cond_signal(&working->ended);
+	pthread_mutex_unlock(&working->lock);
+	pthread_join(working->thread, NULL);
+	pthread_cond_destroy(&working->ended);
+	pthread_mutex_destroy(&working->lock);
+	kc_progress_end(&working->progress);
 }

@@ -6,6 +6,7 @@
 #include "store/database/store.h"
 #include "tools/output/progress.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 /* given, or else KERNCAST_DB, or else ./kerncast.db, which must be the user's own (kc_store_own()): else the command
@@ -23,17 +24,18 @@ struct kc_store *kc_database_read(const char *path);
 /* Reads code that processes had no time to read, and says so. */
 void kc_database_read_code(struct kc_store *store);
 
-/* On a terminal: tells for how long a store is read, until the end. Nothing may be printed in between. */
-struct kc_database_reading {
+/* On a terminal: a thread tells for how long a database has been worked on, until the end. Nothing may be printed in
+ * between. */
+struct kc_database_working {
 	struct kc_progress progress;
-	struct kc_store *store; /* NULL: nothing is told */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	int is_told, is_over;
 };
-/* doing: "replayed". */
-void kc_database_reading_begin(struct kc_database_reading *reading, struct kc_store *store, const char *path,
-			       const char *doing);
-/* It is said by itself while SQLite works; this says it elsewhere. */
-void kc_database_reading_goes_on(struct kc_database_reading *reading);
-void kc_database_reading_end(struct kc_database_reading *reading);
+/* doing: "replayed". is_told 0: nothing is told. working must stay where it is. */
+void kc_database_working_begin(struct kc_database_working *working, const char *path, const char *doing, int is_told);
+void kc_database_working_end(struct kc_database_working *working);
 
 /* Reports what is wrong with a database that was opened and cannot be read. rc: < 0. */
 void kc_database_unreadable(const char *path, int rc);

@@ -277,7 +277,7 @@ steps() { # START END: columns of launch
 	{ sleep 3; cat; } <pipe >taken.csv &
 	SHELL=$(command -v bash) script -qec "'$kerncast' export --csv many.db -o pipe" log </dev/null >/dev/null
 	wait $!
-	contains "$(<log)" "many.db: exported for 3 s"
+	contains "$(<log)" "many.db: exported for 2 s"
 	contains "$(<log)" $' s\r\e[K\n'
 	"$kerncast" export --csv many.db | cmp - taken.csv
 	{ sleep 3; cat; } <pipe >taken.csv &

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 struct kc__replayed {
-	struct kc_database_reading *reading;
 	FILE *file; /* of struct kc__replayed_launch, in the order of the replay */
 	size_t count, next;
 	int unordered;
@@ -62,7 +61,6 @@ static int keep(const struct kc_replay_launch *launch, void *arg)
 	};
 	struct kc__replayed *replayed = arg;
 
-	kc_database_reading_goes_on(replayed->reading);
 	replayed->unordered |= replayed->count > 0 && kept.id < replayed->latest_id;
 	replayed->latest_id = kept.id;
 	replayed->count++;
@@ -142,7 +140,7 @@ static int was_imported(struct kc_store *store, const struct kc_selection *selec
 }
 
 int kc__replayed_new(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter,
-		     struct kc_database_reading *reading, struct kc__replayed **out, struct kc_export_replay *figures)
+		     struct kc__replayed **out, struct kc_export_replay *figures)
 {
 	int rc = was_imported(store, selection);
 
@@ -152,7 +150,6 @@ int kc__replayed_new(struct kc_store *store, const struct kc_selection *selectio
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
-	(*out)->reading = reading;
 	rc = open_scratch(*out);
 	if (rc == 0)
 		rc = replay_imported(*out, store, selection, filter, figures);

@@ -22,7 +22,7 @@ struct kc__replayed_launch {
 /* Replays the imported processes of a selection as `kerncast replay` does. 0 or -errno; -ENOSPC: no room for temporary
  * files. */
 int kc__replayed_new(struct kc_store *store, const struct kc_selection *selection, struct kc_filter *filter,
-		     struct kc_database_reading *reading, struct kc__replayed **out, struct kc_export_replay *figures);
+		     struct kc__replayed **out, struct kc_export_replay *figures);
 /* The launch with this process and sequence; NULL: it was not replayed. Fastest where they are asked for in order. */
 const struct kc__replayed_launch *kc__replayed_find(struct kc__replayed *replayed, int64_t process, int64_t sequence);
 void kc__replayed_free(struct kc__replayed *replayed);
