@@ -243,9 +243,8 @@ int kc__recorded_graph_launch(struct kc__recorded_graphs *graphs, struct kc__rep
 		const struct kc_engine_stage stage = {device->timeline, &device->history, device->answers};
 
 		kc_graph_place(&graph->whole, &stage, call->at->lane, call->issued_ns, &whole);
-		kc_timeline_occupy(device->plain, call->at->lane, call->issued_ns, graph->plain_ns, &plain);
+		kc__replay_plainly(call, call->issued_ns, graph->plain_ns, &plain);
 		call->ticket = whole.ticket;
-		call->plain_ticket = plain.ticket;
 	}
 	for (; rc == 0 && i < graphs->launch_count && graphs->launches[i]->sequence <= call->sequence + graph->kernels;
 	     i++)

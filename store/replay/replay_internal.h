@@ -92,7 +92,7 @@ struct kc__replay_prediction {
 	struct kc_prediction by_engine;  /* of a predictable launch, as all below */
 	/* kc__op.kept as predicted here, not by the recorded run. */
 	struct kc_engine_launch kept;
-	struct kc_placement plain; /* without contention */
+	struct kc_placement plain; /* without contention, if that is asked for */
 };
 
 /* Is told what happens while operations are replayed. predicted and measured return 0 or -errno. */
@@ -139,7 +139,7 @@ struct kc__used_device {
 	int64_t row;
 	struct kc__replay_device *on;
 	struct kc_timeline *timeline;
-	struct kc_timeline *plain;         /* without contention: each kernel takes its solo time */
+	struct kc_timeline *plain; /* without contention: each kernel takes its solo time; NULL: not asked for */
 	struct kc_estimate_cache *answers; /* of a run that is replayed as it was recorded */
 	struct kc_history history;
 	struct kc_spans spans;
@@ -154,6 +154,7 @@ struct kc__used_devices {
 	uint32_t count;
 	int joined;                         /* 1: the process made launches before the first one here */
 	int answering;                      /* 1: answers are kept, as in the recorded program */
+	int with_plain;                     /* 1: plain timelines are asked for */
 	struct kc_ids stream_ids;           /* of rows */
 	struct kc__replay_stream **streams; /* by the number of the row; [0]: the default stream */
 	size_t stream_capacity;
@@ -221,6 +222,8 @@ void kc__replay_note_early(const struct kc__replay_state *state, struct kc__repl
 			   const struct kc__op *op);
 /* What the recorded run learned from a launch depended on its own prediction, which may differ from ours. */
 void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engine_launch *kept);
+/* On the plain timeline of its device, if that is asked for. Where it is not, out stays as it is. */
+void kc__replay_plainly(struct kc__op *op, int64_t now_ns, int64_t ns, struct kc_placement *out);
 /* It is in its stream; a measurement may follow. */
 void kc__replay_await(struct kc__op *op);
 /* 1: it was known at the call that it would not be measured. */

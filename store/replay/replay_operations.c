@@ -79,7 +79,8 @@ int kc__replay_measured(struct kc__replay_state *r, struct kc__op *op)
 
 	if (op->ticket) {
 		kc_timeline_measured(device->timeline, op->at->lane, op->ticket, op->start_ns, op->end_ns);
-		kc_timeline_measured(device->plain, op->at->lane, op->plain_ticket, op->start_ns, op->end_ns);
+		if (device->plain)
+			kc_timeline_measured(device->plain, op->at->lane, op->plain_ticket, op->start_ns, op->end_ns);
 	}
 	if (op->kind == KC__OP_LAUNCH)
 		return measured_launch(r, op);
@@ -111,12 +112,23 @@ void kc__replay_keep_said(const struct kc__recorded_op *recorded, struct kc_engi
 static void cancel(const struct kc__op *op)
 {
 	kc_timeline_cancel(op->at->device->timeline, op->at->lane, op->ticket);
-	kc_timeline_cancel(op->at->device->plain, op->at->lane, op->plain_ticket);
+	if (op->at->device->plain)
+		kc_timeline_cancel(op->at->device->plain, op->at->lane, op->plain_ticket);
 }
 
 static int failed_at_once(const struct kc__op *op)
 {
 	return op->unmeasured == KC_CALL_FAILED && !op->cancelled;
+}
+
+void kc__replay_plainly(struct kc__op *op, int64_t now_ns, int64_t ns, struct kc_placement *out)
+{
+	struct kc_timeline *plain = op->at->device->plain;
+
+	if (!plain)
+		return;
+	kc_timeline_occupy(plain, op->at->lane, now_ns, ns, out);
+	op->plain_ticket = out->ticket;
 }
 
 static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__replay_prediction *prediction)
@@ -131,9 +143,8 @@ static void predict(struct kc__replay_state *r, struct kc__op *op, struct kc__re
 	if (op->unmeasured == KC_KNOWN_WELL)
 		prospect.outstanding = NULL;
 	kc_engine_predict(&prospect, &stage, op->at->lane, now_ns, &prediction->by_engine, &op->kept);
-	kc_timeline_occupy(device->plain, op->at->lane, now_ns, prediction->by_engine.solo_ns, &prediction->plain);
+	kc__replay_plainly(op, now_ns, prediction->by_engine.solo_ns, &prediction->plain);
 	op->ticket = prediction->by_engine.placement.ticket;
-	op->plain_ticket = prediction->plain.ticket;
 	prediction->novelty = prospect.novelty;
 	prediction->kept = op->kept;
 	if (failed_at_once(op))
@@ -231,8 +242,7 @@ static int replay_transfer(struct kc__replay_state *r, struct kc__op *op)
 	ns = kc_engine_copy_ns(&op->at->device->on->engine, op->transfer_kind, route, op->bytes);
 	kc_timeline_copy(op->at->device->timeline, op->at->lane, op->issued_ns, route, ns, &placement);
 	op->ticket = placement.ticket;
-	kc_timeline_occupy(op->at->device->plain, op->at->lane, op->issued_ns, ns, &placement);
-	op->plain_ticket = placement.ticket;
+	kc__replay_plainly(op, op->issued_ns, ns, &placement);
 	if (failed_at_once(op))
 		cancel(op);
 	return 0;
@@ -245,7 +255,8 @@ static void device_idle(struct kc__replay_state *r, const struct kc__op *op)
 
 		if (device->row == op->device) {
 			kc_timeline_device_idle(device->timeline, op->issued_ns);
-			kc_timeline_device_idle(device->plain, op->issued_ns);
+			if (device->plain)
+				kc_timeline_device_idle(device->plain, op->issued_ns);
 		}
 	}
 }
@@ -289,7 +300,8 @@ static int replay_stream_call(struct kc__replay_state *r, struct kc__op *op)
 	op->at = kc__used_devices_stream(&r->used, op, op->device);
 	if (op->at) {
 		call_on(op->at->device->timeline, op);
-		call_on(op->at->device->plain, op);
+		if (op->at->device->plain)
+			call_on(op->at->device->plain, op);
 	}
 	return 0;
 }

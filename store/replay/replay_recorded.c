@@ -94,34 +94,46 @@ static int by_place(const void *a, const void *b)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
+static struct place place_of(const struct kc__ops *ops, uint32_t i)
 {
-	struct place *places = malloc((ops->count + 1) * sizeof(*places));
-	int in_order = 1; /* as those of one thread are */
+	const struct kc__op *op = &ops->at[i];
+	const struct kc__recorded_op *as = kc__recorded_of(ops, op);
 
-	recorded->order = malloc((ops->count + 1) * sizeof(*recorded->order));
-	if (!places || !recorded->order) {
-		free(places);
+	return (struct place){as->known, op->kind == KC__OP_LAUNCH ? as->predicted_at_ns : op->issued_ns, i};
+}
+
+static int sort_ops(const struct kc__recorded *recorded, const struct kc__ops *ops)
+{
+	struct place *places = malloc((recorded->order_count + 1) * sizeof(*places));
+
+	if (!places)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < ops->count; i++) {
-		const struct kc__op *op = &ops->at[i];
-		const struct kc__recorded_op *as = kc__recorded_of(ops, op);
-
-		if (op->in_graph)
-			continue;
-		places[recorded->order_count] = (struct place){
-		    as->known, op->kind == KC__OP_LAUNCH ? as->predicted_at_ns : op->issued_ns, (uint32_t)i};
-		if (recorded->order_count++)
-			in_order &=
-			    by_place(&places[recorded->order_count - 2], &places[recorded->order_count - 1]) < 0;
-	}
-	if (!in_order)
-		qsort(places, recorded->order_count, sizeof(*places), by_place);
+	for (size_t i = 0; i < recorded->order_count; i++)
+		places[i] = place_of(ops, recorded->order[i]);
+	qsort(places, recorded->order_count, sizeof(*places), by_place);
 	for (size_t i = 0; i < recorded->order_count; i++)
 		recorded->order[i] = places[i].op;
 	free(places);
 	return 0;
+}
+
+static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
+{
+	struct place last = {0}, place;
+	int in_order = 1; /* as those of one thread are */
+
+	recorded->order = malloc((ops->count + 1) * sizeof(*recorded->order));
+	if (!recorded->order)
+		return -ENOMEM;
+	for (size_t i = 0; i < ops->count; i++) {
+		if (ops->at[i].in_graph)
+			continue;
+		place = place_of(ops, (uint32_t)i);
+		in_order &= !recorded->order_count || by_place(&last, &place) < 0;
+		recorded->order[recorded->order_count++] = place.op;
+		last = place;
+	}
+	return in_order ? 0 : sort_ops(recorded, ops);
 }
 
 static int by_sequence(const void *a, const void *b)

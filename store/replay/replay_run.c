@@ -1,6 +1,7 @@
 #include "replay_figures.h"
 #include "replay_recorded.h"
 #include "replay_run.h"
+#include "store/replay/relay/relay.h"
 #include "store/database/internal.h"
 #include "store/past/knowledge.h"
 #include "store/query/rows.h"
@@ -12,8 +13,23 @@
 #include <string.h>
 #include <time.h>
 
+/* What figures are made of, in the order in which it happened: a launch, or its measurement. */
+struct note {
+	struct kc__yardstick **yardstick; /* of its launch shape; NULL: the launch was not predicted */
+	int64_t measured_ns;              /* of a measurement; 0: it is a launch */
+	/* Of a launch: */
+	int64_t device;
+	struct kc_candidates candidates;
+	float slowdown;
+	int is_match;
+	struct kc_placement plain;
+	struct kc_replay_launch launch;
+};
+
+/* Figures are made by another thread (relay), which has all that they need to itself until kc_relay_wait(). */
 struct replay_run {
 	const struct kc_replay_options *options;
+	struct kc_relay *relay;
 	struct kc__replay_observer observer;
 	struct kc__replay_state *state;
 	struct kc__replay_knowledge *knowledge; /* what processes taught that are replayed by delay */
@@ -27,18 +43,34 @@ struct replay_run {
 /* The observer */
 
 /* What each model alone would have said. */
-static void note_models(struct kc_replay_launch *l, const struct kc__replay_shape *shape, const struct kc_prediction *p,
-			float slowdown)
+static void note_models(struct kc_replay_launch *l, const struct kc_candidates *c, float slowdown)
 {
-	const struct kc_candidates *c = &p->candidates;
-
 	for (uint32_t i = 0; i < KC_CANDIDATES; i++) {
 		float factor = i == KC_CANDIDATE_CONTEXT ? 1 : slowdown;
 
 		if (c->present & 1u << i)
 			l->said_ns[i] = (int64_t)(expf(c->log_ns[i]) * factor + 0.5f);
 	}
-	kc__yardstick_look(shape->launched->observed, l);
+}
+
+/* In the other thread. */
+static int add_to_figures(void *record, void *arg)
+{
+	const struct replay_run *run = arg;
+	struct note *note = record;
+	struct kc_replay_launch *l = &note->launch;
+	int rc;
+
+	if (note->measured_ns)
+		return kc__yardstick_add(note->yardstick, note->measured_ns);
+	if (!l->unpredictable) {
+		note_models(l, &note->candidates, note->slowdown);
+		kc__yardstick_look(*note->yardstick, l);
+	}
+	rc = kc__figures_add(run->figures, l, note->device, &note->plain);
+	if (rc == 0 && note->is_match && run->options->launch)
+		rc = run->options->launch(l, run->options->arg);
+	return rc;
 }
 
 static void note_prediction(struct kc_replay_launch *l, const struct kc__replay_prediction *prediction)
@@ -121,11 +153,47 @@ static int matches(struct replay_run *run, const struct kc__op *op)
 	return kc_filter_matches(run->options->filter, &launch);
 }
 
+static struct kc__yardstick **yardstick_of(struct kc__replay_shape *launched)
+{
+	return (struct kc__yardstick **)&launched->observed;
+}
+
+static void count_process(const struct replay_run *run)
+{
+	struct kc_replay *out = run->out;
+
+	out->as_recorded += run->state->as_recorded != 0;
+	out->chosen += run->state->chosen != 0;
+	out->incomplete += run->state->incomplete != 0;
+	out->without_past += run->past_missing;
+	out->without_prior += run->prior != 0;
+	if (run->prior && !out->prior_missing)
+		out->prior_missing = run->prior;
+}
+
+static int give(struct replay_run *run, const struct kc_replay_launch *l, const struct kc__replay_shape *shape,
+		int is_match, const struct kc__replay_prediction *prediction)
+{
+	struct note *note = kc_relay_room(run->relay);
+
+	note->yardstick = l->unpredictable ? NULL : yardstick_of(shape->launched);
+	note->measured_ns = 0;
+	note->device = shape ? shape->device : 0;
+	note->is_match = is_match;
+	note->launch = *l;
+	if (!l->unpredictable) {
+		note->candidates = prediction->by_engine.candidates;
+		note->slowdown = prediction->kept.contended;
+		note->plain = prediction->plain;
+	}
+	return kc_relay_give(run->relay);
+}
+
 static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
 {
 	struct replay_run *run = arg;
 	const struct kc__replay_shape *shape = op->of;
-	int is_match = matches(run, op), rc;
+	int is_match = matches(run, op);
 	struct kc_replay_launch l = {
 	    .process = run->state->ops.process,
 	    .sequence = op->sequence,
@@ -147,31 +215,24 @@ static int predicted(void *arg, const struct kc__op *op, const struct kc__replay
 		(shape->on->foreign ? count_foreign : count_assumed)(run->out, shape->on);
 	if (!l.unpredictable)
 		note_prediction(&l, prediction);
-	if (!l.unpredictable && !run->options->launches_alone)
-		note_models(&l, shape, &prediction->by_engine, prediction->kept.contended);
-	run->out->as_recorded += run->state->as_recorded != 0;
-	run->out->chosen += run->state->chosen != 0;
-	run->out->incomplete += run->state->incomplete != 0;
-	run->out->without_past += run->past_missing;
-	run->out->without_prior += run->prior != 0;
-	if (run->prior && !run->out->prior_missing)
-		run->out->prior_missing = run->prior;
+	count_process(run);
 	count(run->out, &l);
-	rc = run->options->launches_alone
-		 ? 0
-		 : kc__figures_add(run->figures, &l, shape ? shape->device : 0, &prediction->plain);
-	if (rc == 0 && is_match && run->options->launch)
-		rc = run->options->launch(&l, run->options->arg);
-	return rc;
+	if (run->relay)
+		return give(run, &l, shape, is_match, prediction);
+	return is_match && run->options->launch ? run->options->launch(&l, run->options->arg) : 0;
 }
 
 static int measured(void *arg, struct kc__replay_shape *launched, int64_t ns)
 {
 	const struct replay_run *run = arg;
+	struct note *note;
 
-	if (run->options->launches_alone)
+	if (!run->relay)
 		return 0;
-	return kc__yardstick_add((struct kc__yardstick **)&launched->observed, ns);
+	note = kc_relay_room(run->relay);
+	note->yardstick = yardstick_of(launched);
+	note->measured_ns = ns;
+	return kc_relay_give(run->relay);
 }
 
 static void forgotten(struct kc__replay_shape *launched)
@@ -229,6 +290,15 @@ static int forget_all(struct replay_run *run)
 	return 0;
 }
 
+/* Of a process whose replay ended with rc. Returns rc if that is not 0, else 0 or the error of its figures. */
+static int close_figures(struct replay_run *run, int rc)
+{
+	int failed = run->relay ? kc_relay_wait(run->relay) : 0;
+
+	kc__figures_close(run->figures);
+	return rc ? rc : failed;
+}
+
 /* forget: the process does not know what those before it taught. */
 static int replay_by_delay(struct replay_run *run, int forget)
 {
@@ -241,8 +311,7 @@ static int replay_by_delay(struct replay_run *run, int forget)
 	kc__figures_begin(run->figures, forget, run->state->ops.at[0].issued_ns);
 	kc__used_devices_begin(&run->state->used, 0);
 	rc = kc__replay_by_delay(run->state, &run->options->delay);
-	kc__figures_close(run->figures);
-	return kc__replay_end(run->state, rc);
+	return kc__replay_end(run->state, close_figures(run, rc));
 }
 
 /* The process begins with the past that it had loaded, not with what the processes before it taught. */
@@ -264,8 +333,7 @@ static int replay_recorded(struct replay_run *run, struct kc__recorded *recorded
 		kc__used_devices_begin(&r->used, 0);
 		r->used.answering = 1;
 		rc = kc__recorded_replay(recorded, r);
-		kc__figures_close(run->figures);
-		rc = kc__replay_end(r, rc);
+		rc = kc__replay_end(r, close_figures(run, rc));
 	} else if (rc == 0) {
 		rc = -ENOMEM;
 	}
@@ -329,10 +397,15 @@ static int replay_with_figures(struct replay_run *run, struct kc_store *s)
 
 	run->observer = (struct kc__replay_observer){NULL, predicted, measured, forgotten, run};
 	run->state = kc__replay_new(s, &run->observer);
+	if (run->state)
+		run->state->used.with_plain = !run->options->launches_alone;
 	run->knowledge = knowledge_new(run, s, NULL);
 	run->figures = kc__figures_new();
-	if (run->state && run->knowledge && run->figures)
+	if (run->figures && !run->options->launches_alone)
+		run->relay = kc_relay_new(sizeof(struct note), add_to_figures, run);
+	if (run->state && run->knowledge && run->figures && (run->relay || run->options->launches_alone))
 		rc = replay_all(run, s);
+	kc_relay_free(run->relay);
 	kc__replay_free(run->state);
 	kc__knowledge_free(run->knowledge);
 	kc__figures_free(run->figures);

@@ -60,7 +60,8 @@ struct kc_replay_options {
 	/* Assumed where the database does not describe the device; NULL: one of the compute capability that the trace
 	 * or the device's name tells, or else a V100. */
 	const struct kc_device *device;
-	/* May be NULL. Called for each launch that matches when it has been predicted; returns 0 to continue. */
+	/* May be NULL. Called for each launch that matches, in their order; returns 0 to continue. By another thread
+	 * than kc_replay_run(), which waits for the last call. */
 	int (*launch)(const struct kc_replay_launch *launch, void *arg);
 	void *arg;
 };

@@ -37,8 +37,9 @@ static struct kc__used_device *device_of(struct kc__used_devices *used, int64_t 
 	if (!device->on)
 		return NULL;
 	device->timeline = fresh_timeline(device->timeline, &device->on->info);
-	device->plain = fresh_timeline(device->plain, &device->on->info);
-	if (!device->timeline || !device->plain)
+	if (used->with_plain)
+		device->plain = fresh_timeline(device->plain, &device->on->info);
+	if (!device->timeline || (used->with_plain && !device->plain))
 		return NULL;
 	kc_history_init(&device->history, used->joined);
 	if (used->answering && !renew_answers(device))
@@ -70,7 +71,8 @@ static struct kc__replay_stream *add_stream(struct kc_store *store, struct kc__u
 	stream->awaited.bound_ns = INT64_MIN;
 	device->streams[device->stream_count++] = stream;
 	kc_timeline_stream(device->timeline, stream->lane, row->kind, row->priority);
-	kc_timeline_stream(device->plain, stream->lane, row->kind, row->priority);
+	if (device->plain)
+		kc_timeline_stream(device->plain, stream->lane, row->kind, row->priority);
 	return stream;
 }
 
