@@ -8,6 +8,7 @@
 #include "store/query/names.h"
 #include "store/common/version.h"
 #include "store/database/schema.h"
+#include "store/replay/relay/relay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -180,7 +181,10 @@ static void begin_slice(struct trace *trace, const char *phase, int64_t tid, int
 static void put_name(struct kc__chrome_text *text, const struct kc__chrome_op *op, enum kc__track_kind kind)
 {
 	kc__chrome_key(text, "name");
-	kc__chrome_put(text, op->name);
+	if (op->kind)
+		kc__chrome_put_string(text, op->kind);
+	else
+		kc__chrome_put(text, op->name);
 	kc__chrome_put(text, ",\"cat\":\"");
 	kc__chrome_put(text, op->category);
 	kc__chrome_put(text, ",");
@@ -215,7 +219,7 @@ static int put_slice(struct trace *trace, const struct kc__chrome_op *op, enum k
 {
 	struct kc__chrome_text *text = &trace->out.text;
 	struct kc__track *track;
-	int rc = kc__track_find(&trace->tracks, kind, op->stream, &track);
+	int rc = kc__track_find(&trace->tracks, kind, op->stream, op->stream_name, &track);
 	int64_t tid, duration_ns = kc_minus_ns(op->end_ns[kind], op->start_ns[kind]);
 
 	if (rc < 0)
@@ -255,7 +259,7 @@ static int put_call(struct trace *trace, const struct kc__chrome_op *op, struct 
 {
 	struct kc__chrome_text *text = &trace->out.text;
 	struct kc__track *track;
-	int rc = op->call ? kc__track_find(&trace->tracks, KC__TRACK_CALLS, op->thread, &track) : 0;
+	int rc = op->call ? kc__track_find(&trace->tracks, KC__TRACK_CALLS, op->thread, NULL, &track) : 0;
 	int64_t tid;
 
 	if (rc < 0 || !op->call || !track)
@@ -340,37 +344,61 @@ static int put_op(struct trace *trace, const struct kc__chrome_op *op)
 	return rc;
 }
 
-static int put_row(struct trace *trace, struct kc__chrome_source *source)
+/* In the other thread. Where writing failed, ferror() tells it. */
+static int write_op(void *record, void *arg)
 {
-	struct kc__chrome_op op;
-	int rc = source->read(source, trace->replayed, &op), matches;
+	const struct kc__chrome_op *op = record;
+	struct trace *trace = arg;
+	int rc;
+
+	enter_process(trace, op->process);
+	trace->args.used = 0;
+	kc__chrome_put_args(&trace->args, op);
+	rc = trace->args.failed ? -ENOMEM : put_op(trace, op);
+	if (rc == 0 && !op->kind)
+		rc = put_counters(trace, op);
+	if (rc == 0)
+		rc = kc__chrome_flush(&trace->out, 0);
+	return rc == 0 && ferror(trace->out.to) ? -EIO : rc;
+}
+
+static int read_row(struct trace *trace, struct kc__chrome_source *source, struct kc_relay *relay)
+{
+	struct kc__chrome_op *op = kc_relay_room(relay);
+	int rc = source->read(source, trace->replayed, op), matches;
 
 	if (rc < 0)
 		return rc;
-	matches = kc_filter_matches(trace->filter, &op.launch);
-	if (matches <= 0)
-		return matches;
-	enter_process(trace, op.process);
-	trace->args.used = 0;
-	source->put_args(&trace->args, source->row, &op);
-	rc = trace->args.failed ? -ENOMEM : put_op(trace, &op);
-	if (rc == 0 && source->has_counters)
-		rc = put_counters(trace, &op);
-	return rc ? rc : kc__chrome_flush(&trace->out, 0);
+	matches = kc_filter_matches(trace->filter, &op->launch);
+	return matches <= 0 ? matches : kc_relay_give(relay);
 }
 
-static int put_rows(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
+static int read_rows(struct trace *trace, struct kc__chrome_source *sources, struct kc_relay *relay)
 {
-	struct kc__chrome_source sources[KC__CHROME_SOURCES], *source;
-	int rc = kc__chrome_sources_open(sources, store, selection);
+	struct kc__chrome_source *source;
+	int rc = 0, written;
 
-	while (rc == 0 && !ferror(trace->out.to) && (source = kc__chrome_sources_next(sources))) {
-		rc = put_row(trace, source);
+	while (rc == 0 && (source = kc__chrome_sources_next(sources))) {
+		rc = read_row(trace, source, relay);
 		source->rc = sqlite3_step(source->row);
 	}
+	written = kc_relay_wait(relay);
+	if (ferror(trace->out.to))
+		return 0;
+	return rc ? rc : written ? written : kc__chrome_sources_error(sources);
+}
+
+/* Rows are read here and written by another thread, which has the trace to itself meanwhile. */
+static int put_rows(struct kc_store *store, const struct kc_selection *selection, struct trace *trace)
+{
+	struct kc__chrome_source sources[KC__CHROME_SOURCES];
+	struct kc_relay *relay = kc_relay_new(sizeof(struct kc__chrome_op), write_op, trace);
+	int rc = kc__chrome_sources_open(sources, store, selection);
+
+	if (rc == 0)
+		rc = relay ? read_rows(trace, sources, relay) : -ENOMEM;
+	kc_relay_free(relay);
 	enter_process(trace, 0);
-	if (rc == 0 && !ferror(trace->out.to))
-		rc = kc__chrome_sources_error(sources);
 	kc__chrome_sources_close(sources);
 	return rc;
 }
@@ -407,12 +435,8 @@ static void put_head(const struct trace *trace, const struct kc_export_replay *r
 static int put_trace(struct kc_store *store, const struct kc_selection *selection, struct trace *trace,
 		     struct kc_export_replay *replay)
 {
-	int rc = sqlite3_prepare_v2(kc_store_db(store), kc__stream_name_sql(KC_STREAM_OF_PROCESS), -1,
-				    &trace->tracks.stream_name, NULL);
+	int rc = kc__replayed_new(store, selection, trace->filter, &trace->replayed, replay);
 
-	if (rc != SQLITE_OK)
-		return kc__export_error(rc);
-	rc = kc__replayed_new(store, selection, trace->filter, &trace->replayed, replay);
 	if (rc < 0)
 		return rc;
 	put_head(trace, replay);

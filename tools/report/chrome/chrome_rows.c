@@ -94,8 +94,10 @@ static void note_launch(int64_t started_ns, int64_t kernel, int64_t device, stru
 	};
 }
 
-static void read_common(sqlite3_stmt *row, const char *category, struct kc__chrome_op *op)
+static int read_common(struct kc__chrome_source *source, const char *category, struct kc__chrome_op *op)
 {
+	sqlite3_stmt *row = source->row;
+
 	*op = (struct kc__chrome_op){
 	    .process = kc__chrome_integer(row, PROCESS),
 	    .sequence = kc__chrome_integer(row, ID) & KC_SEQUENCE_MASK,
@@ -104,6 +106,7 @@ static void read_common(sqlite3_stmt *row, const char *category, struct kc__chro
 	    .error_percent = NAN,
 	    .ratio = NAN,
 	};
+	return kc__chrome_stream_of(&source->streams, source->store, op->stream, &op->stream_name);
 }
 
 static void set_time(struct kc__chrome_op *op, enum kc__track_kind kind, int64_t start_ns, int64_t end_ns)
@@ -116,20 +119,21 @@ static int read_transfer(struct kc__chrome_source *source, struct kc__replayed *
 {
 	sqlite3_stmt *row = source->row;
 	const char *kind = kc__chrome_string(row, TRANSFER_KIND);
+	int rc = read_common(source, "transfer", op);
 
 	(void)replayed;
-	read_common(row, "transfer", op);
+	if (rc)
+		return rc;
 	set_time(op, KC__TRACK_PREDICTED, kc__chrome_integer(row, TRANSFER_START),
 		 kc__chrome_integer(row, TRANSFER_END));
 	set_time(op, KC__TRACK_MEASURED, kc__chrome_integer(row, TRANSFER_MEASURED_START),
 		 kc__chrome_integer(row, TRANSFER_MEASURED_END));
-	read_call(row, kind, kc__chrome_integer(row, LAUNCHED), op);
+	op->kind = kc__chrome_kind_of(&source->kinds, kind ? kind : "unknown");
+	read_call(row, op->kind, kc__chrome_integer(row, LAUNCHED), op);
 	note_launch(kc__chrome_integer(row, PROCESS_STARTED), 0, kc__chrome_integer(row, TRANSFER_DEVICE), op);
-	source->name.used = 0;
-	kc__chrome_put_string(&source->name, kind ? kind : "unknown");
-	kc__chrome_put_bytes(&source->name, "", 1);
-	op->name = source->name.at;
-	return source->name.failed ? -ENOMEM : 0;
+	op->bytes.value = kc__chrome_integer(row, TRANSFER_BYTES);
+	op->bytes.is_known = sqlite3_column_type(row, TRANSFER_BYTES) == SQLITE_INTEGER;
+	return op->kind ? 0 : -ENOMEM;
 }
 
 static void note_error(struct kc__chrome_op *op)
@@ -162,6 +166,19 @@ static void read_time(sqlite3_stmt *row, int wait, enum kc__track_kind kind, str
 	set_time(op, kind, start_ns, kc_plus_ns(start_ns, span_ns));
 }
 
+static void read_known(sqlite3_stmt *row, int i, struct kc__chrome_known *out)
+{
+	out->is_known = is_known(row, i, &out->value);
+}
+
+static void read_prediction(sqlite3_stmt *row, struct kc__chrome_op *op)
+{
+	read_known(row, SLOWDOWN, &op->slowdown);
+	read_known(row, SOLO, &op->solo_ns);
+	read_known(row, BELOW, &op->below_ns);
+	read_known(row, ABOVE, &op->above_ns);
+}
+
 static int read_launch(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op)
 {
 	sqlite3_stmt *row = source->row;
@@ -169,9 +186,10 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 	const struct kc__chrome_shape *shape;
 	int has_flags, rc = kc__chrome_shape_of(&source->shapes, source->store, kc__chrome_integer(row, SHAPE), &shape);
 
+	if (rc == 0)
+		rc = read_common(source, "kernel", op);
 	if (rc < 0)
 		return rc;
-	read_common(row, "kernel", op);
 	has_flags = is_known(row, FLAGS, &op->flags);
 	op->launched_ns = kc_plus_ns(started_ns, kc__chrome_integer(row, LAUNCHED));
 	read_time(row, WAIT, KC__TRACK_PREDICTED, op);
@@ -192,22 +210,24 @@ static int read_launch(struct kc__chrome_source *source, struct kc__replayed *re
 		op->start_ns[KC__TRACK_PREDICTED] = kc_plus_ns(started_ns, op->replayed->start_ns);
 		op->end_ns[KC__TRACK_PREDICTED] = kc_plus_ns(started_ns, op->replayed->end_ns);
 	}
+	if (!op->replayed && op->end_ns[KC__TRACK_PREDICTED])
+		read_prediction(row, op);
 	note_error(op);
 	return 0;
 }
 
 /* What is not known is left out. */
-static void put_solo(struct kc__chrome_text *text, sqlite3_stmt *row)
+static void put_solo(struct kc__chrome_text *text, const struct kc__chrome_op *op)
 {
-	int64_t solo_ns, below_ns, above_ns;
+	int64_t solo_ns = op->solo_ns.value;
 
-	if (!is_known(row, SOLO, &solo_ns))
+	if (!op->solo_ns.is_known)
 		return;
 	kc__chrome_number(text, "solo_ns", solo_ns);
-	if (is_known(row, BELOW, &below_ns))
-		kc__chrome_number(text, "solo_low_ns", kc_minus_ns(solo_ns, below_ns));
-	if (is_known(row, ABOVE, &above_ns))
-		kc__chrome_number(text, "solo_high_ns", kc_plus_ns(solo_ns, above_ns));
+	if (op->below_ns.is_known)
+		kc__chrome_number(text, "solo_low_ns", kc_minus_ns(solo_ns, op->below_ns.value));
+	if (op->above_ns.is_known)
+		kc__chrome_number(text, "solo_high_ns", kc_plus_ns(solo_ns, op->above_ns.value));
 }
 
 /* A name by a part of the flags; first: the least value that has one. NULL: none. */
@@ -216,9 +236,9 @@ static const char *flagged(uint32_t value, uint32_t first, uint32_t end, const c
 	return value >= first && value < end ? name(value) : NULL;
 }
 
-static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
+static void put_recorded(struct kc__chrome_text *text, const struct kc__chrome_op *op)
 {
-	int64_t flags = op->flags, slowdown;
+	int64_t flags = op->flags;
 	uint32_t novelty = KC_FLAG(flags, NOVELTY), of_case = KC_FLAG(flags, CASE); /* 0: not predicted */
 
 	kc__chrome_word(text, "model", flagged(KC_FLAG(flags, MODEL), 1, KC_MODELS, kc_model_name));
@@ -228,9 +248,9 @@ static void put_recorded(struct kc__chrome_text *text, sqlite3_stmt *row, const 
 			flagged(KC_FLAG(flags, UNPREDICTABLE), 1, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name));
 	if (!op->end_ns[KC__TRACK_PREDICTED])
 		return;
-	if (is_known(row, SLOWDOWN, &slowdown))
-		kc__chrome_real(text, "slowdown", 1 + (double)slowdown / KC_SLOWDOWN_SCALE, 4);
-	put_solo(text, row);
+	if (op->slowdown.is_known)
+		kc__chrome_real(text, "slowdown", 1 + (double)op->slowdown.value / KC_SLOWDOWN_SCALE, 4);
+	put_solo(text, op);
 }
 
 static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed_launch *launch)
@@ -248,7 +268,7 @@ static void put_replayed(struct kc__chrome_text *text, const struct kc__replayed
 	kc__chrome_number(text, "solo_high_ns", launch->solo_high_ns);
 }
 
-static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
+static void put_launch_args(struct kc__chrome_text *text, const struct kc__chrome_op *op)
 {
 	int64_t flags = op->flags;
 
@@ -264,7 +284,7 @@ static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, con
 	if (op->replayed)
 		put_replayed(text, op->replayed);
 	else
-		put_recorded(text, row, op);
+		put_recorded(text, op);
 	kc__chrome_word(text, "overlap",
 			flagged(KC_FLAG(flags, OVERLAP), KC_OVERLAP_NONE, KC_OVERLAP_OVERTAKEN + 1, kc_overlap_name));
 	kc__chrome_word(text, "unmeasured",
@@ -273,15 +293,19 @@ static void put_launch_args(struct kc__chrome_text *text, sqlite3_stmt *row, con
 	kc__chrome_put(text, "}");
 }
 
-static void put_transfer_args(struct kc__chrome_text *text, sqlite3_stmt *row, const struct kc__chrome_op *op)
+static void put_transfer_args(struct kc__chrome_text *text, const struct kc__chrome_op *op)
 {
-	(void)op;
 	kc__chrome_put(text, "{");
-	if (sqlite3_column_type(row, TRANSFER_BYTES) == SQLITE_INTEGER) {
+	if (op->bytes.is_known) {
 		kc__chrome_put(text, "\"bytes\":");
-		kc__chrome_put_integer(text, kc__chrome_integer(row, TRANSFER_BYTES));
+		kc__chrome_put_integer(text, op->bytes.value);
 	}
 	kc__chrome_put(text, "}");
+}
+
+void kc__chrome_put_args(struct kc__chrome_text *text, const struct kc__chrome_op *op)
+{
+	(op->kind ? put_transfer_args : put_launch_args)(text, op);
 }
 
 const char *kc__chrome_colour(const struct kc__chrome_op *op)
@@ -313,10 +337,8 @@ int kc__chrome_sources_open(struct kc__chrome_source sources[KC__CHROME_SOURCES]
 {
 	int rc = 0;
 
-	sources[0] = (struct kc__chrome_source){
-	    .sql = launch_sql, .read = read_launch, .put_args = put_launch_args, .has_counters = 1};
-	sources[1] =
-	    (struct kc__chrome_source){.sql = transfer_sql, .read = read_transfer, .put_args = put_transfer_args};
+	sources[0] = (struct kc__chrome_source){.sql = launch_sql, .read = read_launch};
+	sources[1] = (struct kc__chrome_source){.sql = transfer_sql, .read = read_transfer};
 	for (size_t i = 0; i < KC__CHROME_SOURCES && rc == 0; i++)
 		rc = open_source(store, selection, sources + i);
 	return rc;
@@ -344,6 +366,7 @@ void kc__chrome_sources_close(struct kc__chrome_source sources[KC__CHROME_SOURCE
 		sqlite3_finalize(sources[i].row);
 	for (size_t i = 0; i < KC__CHROME_SOURCES; i++) {
 		kc__chrome_shapes_free(&sources[i].shapes);
-		free(sources[i].name.at);
+		kc__chrome_streams_free(&sources[i].streams);
+		kc__chrome_kinds_free(&sources[i].kinds);
 	}
 }

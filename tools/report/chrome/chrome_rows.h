@@ -5,6 +5,7 @@
 #ifndef KC_CHROME_ROWS_H
 #define KC_CHROME_ROWS_H
 
+#include "chrome_kept.h"
 #include "chrome_replay.h"
 #include "chrome_shapes.h"
 #include "chrome_text.h"
@@ -13,14 +14,24 @@
 
 #define KC__CHROME_KINDS 2 /* predicted, measured: the first of enum kc__track_kind */
 
-struct kc__chrome_op { /* a launch or a transfer */
+struct kc__chrome_known {
+	int64_t value;
+	int is_known; /* 0: it is NULL or, in a damaged row, no number */
+};
+
+/* A launch or a transfer. What it points to stays until the sources are closed. */
+struct kc__chrome_op {
 	int64_t process, sequence, stream, device;
 	int64_t device_sms, blocks; /* 0: not known */
-	const char *name;           /* a JSON string */
+	const char *stream_name;    /* NULL: it has none */
+	const char *name;           /* of a launch: a JSON string */
+	const char *kind;           /* of a transfer; NULL: it is a launch */
 	const char *category;
-	const char *sizes;                                            /* of a launch: kc__chrome_shape */
-	int64_t flags;                                                /* of a launch */
-	int64_t start_ns[KC__CHROME_KINDS], end_ns[KC__CHROME_KINDS]; /* end 0: has none */
+	const char *sizes;                                             /* of a launch: kc__chrome_shape */
+	int64_t flags;                                                 /* of a launch */
+	struct kc__chrome_known slowdown, solo_ns, below_ns, above_ns; /* of a launch with a recorded prediction */
+	struct kc__chrome_known bytes;                                 /* of a transfer */
+	int64_t start_ns[KC__CHROME_KINDS], end_ns[KC__CHROME_KINDS];  /* end 0: has none */
 	const char *call; /* of the driver; NULL: it is not known when it was made */
 	int64_t called_ns, launched_ns, thread, graph_launch;
 	double error_percent; /* NAN: not predicted or not measured */
@@ -33,13 +44,12 @@ struct kc__chrome_op { /* a launch or a transfer */
 
 struct kc__chrome_source { /* launches or transfers */
 	const char *sql;
-	/* *op stays until the next row. 0 or -errno. */
+	/* 0 or -errno. */
 	int (*read)(struct kc__chrome_source *source, struct kc__replayed *replayed, struct kc__chrome_op *op);
-	void (*put_args)(struct kc__chrome_text *text, struct sqlite3_stmt *row, const struct kc__chrome_op *op);
-	int has_counters;
 	struct kc_store *store;
 	struct kc__chrome_shapes shapes;
-	struct kc__chrome_text name;
+	struct kc__chrome_transfer_kinds kinds;
+	struct kc__chrome_streams streams;
 	struct sqlite3_stmt *row;
 	int rc; /* SQLITE_ROW while there is a row */
 };
@@ -53,6 +63,8 @@ struct kc__chrome_source *kc__chrome_sources_next(struct kc__chrome_source sourc
 int kc__chrome_sources_error(const struct kc__chrome_source sources[KC__CHROME_SOURCES]);
 void kc__chrome_sources_close(struct kc__chrome_source sources[KC__CHROME_SOURCES]);
 
+/* The arguments of its slices, a JSON object. */
+void kc__chrome_put_args(struct kc__chrome_text *text, const struct kc__chrome_op *op);
 /* The format's name for the colour of what was mispredicted; NULL: it was not. */
 const char *kc__chrome_colour(const struct kc__chrome_op *op);
 

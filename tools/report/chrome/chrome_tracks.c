@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 
 /* Far more than programs have streams and threads, and 32 MiB: a damaged database may name any number. */
@@ -37,7 +36,6 @@ void kc__tracks_of(struct kc__tracks *tracks, int64_t process)
 void kc__tracks_free(struct kc__tracks *tracks)
 {
 	kc__tracks_of(tracks, 0);
-	sqlite3_finalize(tracks->stream_name);
 }
 
 /* NULL: there is none. */
@@ -59,13 +57,14 @@ static unsigned ordinal_of(const struct kc__tracks *tracks, enum kc__track_kind 
 	return other ? other->ordinal : tracks->count;
 }
 
-static struct kc__track *add(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id)
+static struct kc__track *add(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, const char *stream_name)
 {
 	struct kc__track *track = calloc(1, sizeof(*track));
 
 	if (!track)
 		return NULL;
 	track->key = (struct kc__track_key){kind, id};
+	track->stream_name = stream_name;
 	track->ordinal = ordinal_of(tracks, kind, id);
 	if (!tsearch(track, &tracks->tree, compare_tracks)) {
 		free(track);
@@ -75,14 +74,15 @@ static struct kc__track *add(struct kc__tracks *tracks, enum kc__track_kind kind
 	return track;
 }
 
-int kc__track_find(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, struct kc__track **out)
+int kc__track_find(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, const char *stream_name,
+		   struct kc__track **out)
 {
 	*out = tracks->latest[kind];
 	if (*out && (*out)->key.id == id)
 		return 0;
 	*out = look_up(tracks, kind, id);
 	if (!*out && tracks->count < TRACKS) {
-		*out = add(tracks, kind, id);
+		*out = add(tracks, kind, id, stream_name);
 		if (!*out)
 			return -ENOMEM;
 	}
@@ -114,30 +114,18 @@ static void put_place(struct kc__tracks *tracks, const struct kc__track *track, 
 	kc__chrome_put(text, "}}");
 }
 
-static void stream_name(struct kc__tracks *tracks, int64_t stream, char *name, size_t size)
-{
-	sqlite3_stmt *row = tracks->stream_name;
-
-	const char *called;
-
-	sqlite3_bind_int64(row, 1, stream);
-	called = sqlite3_step(row) == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : NULL;
-	snprintf(name, size, "%s%s", called ? called : "stream ?",
-		 called && !strcmp(called, "default") ? " stream" : "");
-	sqlite3_reset(row);
-}
-
 /* "stream 3 predicted", "default stream measured (2)", "calls of thread 4711" */
 static void name_lane(struct kc__tracks *tracks, const struct kc__track *track, unsigned lane)
 {
-	char of[96], name[160], number[16] = "";
+	const char *of = track->stream_name ? track->stream_name : "stream ?";
+	char name[160], number[16] = "";
 	int64_t tid = track->lanes[lane].tid;
 
 	if (lane > 0)
 		snprintf(number, sizeof(number), " (%u)", lane + 1);
 	if (track->key.kind != KC__TRACK_CALLS) {
-		stream_name(tracks, track->key.id, of, sizeof(of));
-		snprintf(name, sizeof(name), "%s %s%s", of, kc__track_kind_name(track->key.kind), number);
+		snprintf(name, sizeof(name), "%.95s%s %s%s", of, !strcmp(of, "default") ? " stream" : "",
+			 kc__track_kind_name(track->key.kind), number);
 	} else if (track->key.id) {
 		snprintf(name, sizeof(name), "calls of thread %" PRId64 "%s", track->key.id, number);
 	} else {

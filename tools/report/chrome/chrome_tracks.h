@@ -26,6 +26,7 @@ struct kc__track_key {
 
 struct kc__track {
 	struct kc__track_key key; /* first: what the tree compares */
+	const char *stream_name;  /* NULL: it has none */
 	unsigned ordinal;         /* in its process */
 	unsigned lane_count;
 	struct kc__lane lanes[KC__LANES];
@@ -34,7 +35,6 @@ struct kc__track {
 
 struct kc__tracks {
 	struct kc__chrome_out *out;
-	struct sqlite3_stmt *stream_name;
 	int64_t process;
 	void *tree;                                /* of struct kc__track (tsearch) */
 	struct kc__track *latest[KC__TRACK_KINDS]; /* the one found last; NULL: none */
@@ -44,8 +44,11 @@ struct kc__tracks {
 
 /* Begins a process, and leaves the one before. */
 void kc__tracks_of(struct kc__tracks *tracks, int64_t process);
-/* 0; -ENOMEM. *out NULL: the process has too many tracks already. */
-int kc__track_find(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, struct kc__track **out);
+/* stream_name: of a stream's, NULL: it has none; it stays. 0; -ENOMEM. *out NULL: the process has too many tracks
+ * already.
+ */
+int kc__track_find(struct kc__tracks *tracks, enum kc__track_kind kind, int64_t id, const char *stream_name,
+		   struct kc__track **out);
 /* The tid of a lane that is free at this time, named where it is new, and taken until end_ns; -1: there is none. track
  * may be NULL. */
 int64_t kc__track_take(struct kc__tracks *tracks, struct kc__track *track, int64_t start_ns, int64_t end_ns);
