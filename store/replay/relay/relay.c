@@ -5,9 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BLOCKS 32u
+#define BLOCKS 16u
 /* In all, what some ten milliseconds of work need: on a busy machine, each thread waits that long for its turn. */
 #define BLOCK_BYTES ((size_t)128 << 10)
+#define STACK_BYTES ((size_t)1 << 20)
 
 struct kc_relay {
 	size_t record_bytes, per_block;
@@ -70,12 +71,16 @@ static void *run(void *arg)
 static int start(struct kc_relay *relay)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 	int rc;
 
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&relay->thread, NULL, run, relay);
+	rc = pthread_create(&relay->thread, &attr, run, relay);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	return rc;
 }
 
