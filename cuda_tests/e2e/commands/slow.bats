@@ -147,7 +147,7 @@ slower_processes() { # of the first kernel: process number, launches and microse
 	equal "$(of_slow "(SELECT group_concat(value ->> 'name') FROM json_each(j, '\$.ranks'))")" "rank 1 (pid 2001),rank 0 (pid 2000)"
 	keep wrong "$kerncast" slow --by kernel four.db
 	equal "$(<wrong.status)" 2
-	contains "$(<wrong.err)" '--by takes rank, process or gpu, not "kernel"'
+	contains "$(<wrong.err)" '--by takes rank, process, gpu or step, not "kernel"'
 }
 
 # On GPU 2 of one process the kernel takes 120 us in place of 100: 60 * 20 us.
