@@ -345,6 +345,7 @@ struct kc__thread {
 	struct kc__range_stack *ranges; /* open on the thread; NULL: it has had none */
 	uint32_t context_generation;
 	struct kc__device *device;
+	uint32_t ordinal;          /* of the device of its last launch */
 	struct kc__clones *clones; /* not NULL: a graph is being instantiated */
 	struct kc__launch_rate rate;
 	size_t graph_kernels; /* of the graph whose launch this thread is in */

@@ -58,6 +58,11 @@ static inline int64_t kc__stream_tail_ns(const struct kc__timeline_stream *s)
 	return kc__real_ns(s, s->tail_ns);
 }
 
+static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
+{
+	return &ring[ticket & (KC__RING - 1)];
+}
+
 /* In a full ring the two oldest become one. */
 void kc__ring_merge_oldest(struct kc__timeline_stream *s, struct kc__interval *ring);
 
@@ -74,6 +79,7 @@ static inline uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc_
 {
 	struct kc__interval *interval = &ring[s->next & (KC__RING - 1)];
 
+	__builtin_prefetch(kc__ring_slot(ring, s->next + 2), 1);
 	if (!behind) {
 		s->chain = s->next;
 		s->origin_ns = interval->start_ns;
@@ -82,11 +88,6 @@ static inline uint32_t kc__ring_append(struct kc__timeline_stream *s, struct kc_
 	interval->end_ns = kc__stored_ns(s, interval->end_ns);
 	s->tail_ns = interval->end_ns;
 	return s->next++;
-}
-
-static inline const struct kc__interval *kc__ring_slot(const struct kc__interval *ring, uint32_t ticket)
-{
-	return &ring[ticket & (KC__RING - 1)];
 }
 
 /* Ticket of the first interval whose stored end is after stored_ns; there must be one. */
@@ -125,6 +126,7 @@ void kc__ring_drop_ended(struct kc__timeline_stream *s, const struct kc__interva
 /* Drops intervals that have ended by now_ns. */
 static inline void kc__ring_expire(struct kc__timeline_stream *s, const struct kc__interval *ring, int64_t now_ns)
 {
+	__builtin_prefetch(kc__ring_slot(ring, s->first + 2));
 	if (s->first != s->next && kc__real_ns(s, kc__ring_slot(ring, s->first)->end_ns) <= now_ns)
 		kc__ring_drop_ended(s, ring, now_ns);
 }

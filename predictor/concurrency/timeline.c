@@ -68,6 +68,20 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device)
 	memset(tl->next_queue, 0, sizeof(tl->next_queue));
 }
 
+__attribute__((hot)) void kc_timeline_expect(const struct kc_timeline *tl, uint32_t stream)
+{
+	const struct kc__timeline_stream *s = &tl->streams[index_of(stream)];
+	const struct kc__span *spans = tl->in_flight.spans;
+	enum { SPANS_OF_LINE = KC__CACHE_LINE_BYTES / sizeof(*spans) };
+
+	__builtin_prefetch(s, 1);
+	__builtin_prefetch(tl, 1);
+	__builtin_prefetch(tl->busy);
+	__builtin_prefetch(&tl->in_flight, 1);
+	__builtin_prefetch(spans, 1);
+	__builtin_prefetch(spans + SPANS_OF_LINE, 1);
+}
+
 /* Invalidates the cached head of the stream. Call before changing it. */
 static void invalidate_head(struct kc_timeline *tl, uint32_t stream)
 {

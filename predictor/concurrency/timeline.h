@@ -61,6 +61,10 @@ void kc_timeline_init(struct kc_timeline *tl, const struct kc_device *device);
 void kc_timeline_stream(struct kc_timeline *tl, uint32_t stream, enum kc_stream_kind kind, int priority);
 void kc_timeline_stream_gone(struct kc_timeline *tl, uint32_t stream);
 
+/* Has the processor fetch what the next launch in the stream will read: several lines at a time, where each would be
+ * waited for. Any thread may call this at any time. */
+void kc_timeline_expect(const struct kc_timeline *tl, uint32_t stream);
+
 /* now_ns: host time of the call, any monotonic clock, the same in all calls. */
 void kc_timeline_kernel(struct kc_timeline *tl, uint32_t stream, int64_t now_ns, const struct kc_work *work,
 			int64_t solo_ns, struct kc_placement *out);

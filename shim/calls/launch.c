@@ -260,6 +260,17 @@ static bool is_none(CUstream stream, bool per_thread)
 	return __builtin_expect(!kc__usual(), 0) && kc__counting() && !kc__selection_takes(1, 1);
 }
 
+/* A launch meets empty caches. What it is sure to read of the device is fetched now, all at once, while it is looked up
+ * which launch this is: of the first device, which is the only one of nearly all processes. */
+static inline void expect_launch(void)
+{
+	const struct kc__device *device = &kc__shim.devices[0];
+
+	__builtin_prefetch(&kc__shim.header->counters[KC_COUNT_CALLS], 1);
+	__builtin_prefetch(&device->lock, 1);
+	kc_history_expect(&device->history);
+}
+
 __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api api, CUfunction f,
 					   const struct kc_shape *dims, const struct kc__given *given, CUstream stream,
 					   bool per_thread)
@@ -271,21 +282,25 @@ __attribute__((hot)) bool kc__launch_begin(struct kc__call *call, enum kc_api ap
 		kc__launch_passed(stream, per_thread, 1, 1);
 		return false;
 	}
+	expect_launch();
 	call->saved_errno = *kc__errno(t);
 	t->depth = 1;
-	kc__count(KC_COUNT_CALLS);
 	if (is_none(stream, per_thread)) {
+		kc__count(KC_COUNT_CALLS);
 		t->depth = 0;
 		*t->error = call->saved_errno;
 		return false;
 	}
 	/* What is new goes into the journal before the launch that refers to it. */
 	kc__know_stream(&known, stream, per_thread);
+	if (known.stream)
+		kc_timeline_expect(known.device->timeline, known.stream->lane);
 	known.function = f;
 	known.given = given;
 	kc__know_kernel(&known, dims);
 	call->stream = known.stream;
 	t->recorded++;
+	kc__count(KC_COUNT_CALLS);
 	call->slot = kc_journal_claim(kc__shim.journal, KC_KIND_LAUNCH);
 	if (call->slot) {
 		kc__record(&call->slot->launch, &known, api, dims);

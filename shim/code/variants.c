@@ -269,11 +269,9 @@ static struct kc__variant *found_or_made(struct making *making)
 
 static bool has_key(const struct kc__variant *variant, const uint64_t key[KEY_WORDS])
 {
-	uint64_t differ = 0;
+	const uint64_t *own = variant->key;
 
-	for (int i = 0; i < KEY_WORDS; i++)
-		differ |= variant->key[i] ^ key[i];
-	return !differ;
+	return !((own[0] ^ key[0]) | (own[1] ^ key[1]) | (own[2] ^ key[2]) | (own[3] ^ key[3]) | (own[4] ^ key[4]));
 }
 
 static __attribute__((noinline)) struct kc__variant *find_other(struct kc__kernel *kernel,

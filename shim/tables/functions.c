@@ -332,9 +332,23 @@ static __attribute__((noinline)) struct kc__function *make(CUfunction f, struct 
 	return newcomer.fn;
 }
 
+/* The device is known once the stream has been found. In empty caches that takes two misses, one after the other, for
+ * which those of the function need not wait where the processor may take the thread's last device to be this one, too.
+ */
+static inline uint32_t ordinal_of(const struct kc__device *device)
+{
+	struct kc__thread *t = &kc__thread;
+	uint32_t last = t->ordinal, ordinal = last;
+
+	__asm__("" : "+r"(ordinal)); /* else the compiler sees that it is the device's in any case */
+	if (__builtin_expect(device->ordinal != last, 0))
+		t->ordinal = ordinal = device->ordinal;
+	return ordinal;
+}
+
 __attribute__((hot)) struct kc__function *kc__function_of(CUfunction f, struct kc__device *device)
 {
-	uint64_t key[2] = {(uint64_t)(uintptr_t)f, device->ordinal};
+	uint64_t key[2] = {(uint64_t)(uintptr_t)f, ordinal_of(device)};
 	uint32_t generation = atomic_load_explicit(&kc__shim.module_generation, memory_order_acquire);
 	struct kc__function *fn = kc__find(&kc__shim.functions, key, 2);
 

@@ -220,6 +220,25 @@ static void what_is_no_handle_cannot_be_predicted(void **state)
 	assert_int_equal(unseen(), 0);
 }
 
+/* The handle of a cudart kernel is one on all devices. A thread may launch on them in turn. */
+static void a_handle_is_told_apart_by_its_device(void **state)
+{
+	struct kc__device *devices = kc__shim.devices;
+	uint32_t own = devices[1].ordinal;
+	struct kc__function *first, *second;
+
+	(void)state;
+	devices[1].ordinal = devices[0].ordinal + 1;
+	first = kc__function_of(AS_FUNCTION(scale), &devices[0]);
+	second = kc__function_of(AS_FUNCTION(scale), &devices[1]);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(first->key[1], devices[0].ordinal);
+	assert_int_equal(second->key[1], devices[1].ordinal);
+	assert_ptr_equal(kc__function_of(AS_FUNCTION(scale), &devices[0]), first);
+	assert_ptr_equal(kc__function_of(AS_FUNCTION(scale), &devices[1]), second);
+	devices[1].ordinal = own;
+}
+
 static void load(const void *container)
 {
 	static struct kc__code code = {.key = {77}};
@@ -410,6 +429,7 @@ int main(void)
 	    TEST(a_form_is_remembered),
 	    TEST(a_handle_that_has_changed_its_form_is_found_out),
 	    TEST(what_is_no_handle_cannot_be_predicted),
+	    TEST(a_handle_is_told_apart_by_its_device),
 	    TEST(both_handles_are_of_one_kernel_whichever_comes_first),
 	    TEST(a_function_has_its_code_from_the_library_of_its_kernel),
 	    TEST(functions_of_loads_not_seen_are_counted_once),
