@@ -12,6 +12,7 @@ compared, and of how many rows; the status is 1 if something differs.
 """
 import csv
 import decimal
+import itertools
 import json
 import re
 import sys
@@ -77,12 +78,22 @@ def signed(show):
     return lambda value: ("-" if value < 0 else "+") + show(abs(value))
 
 
-# Rows, and the columns of a table of them: head=key; "+": the number has a sign; "*": words, of which numbers are looked for.
-TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows, columns in (
+def left_out(columns):
+    """The same without none, some and all of those whose key ends with "?"."""
+    pairs = [column.split("=") for column in columns.split("; ")]
+    optional = [n for n, (_, key) in enumerate(pairs) if key.endswith("?")]
+    for count_ in range(len(optional) + 1):
+        for without in itertools.combinations(optional, count_):
+            yield [[head, key.rstrip("?")] for n, (head, key) in enumerate(pairs) if n not in without]
+
+
+# Rows, and the columns of a table of them: head=key; "+": the number has a sign; "*": words, of which numbers are looked for;
+# "?" behind it: the page has no such column where no row says anything there, or all say the same.
+TABLES = [(rows, kept) for rows, columns in (
     ("kernels", "kernel=name; time=time_ns; share=time_share; launches=measured; mean=mean_measured_ns"),
     ("kernels", "kernel=name; share=time_share; launches=launches; mean=mean_measured_ns; predicted=mean_predicted_ns; "
                 "median error=accuracy.median; error by time=accuracy.mape_time_weighted; within 20 %=accuracy.within_20; "
-                "pred/meas=accuracy.bias; class=class; why=why"),
+                "pred/meas=accuracy.bias; class=class; why=why?"),
     ("kernels", "kernel=name; time=work.measured_ns; known=work.known; arithmetic=work.flops_per_s; "
                 "global data=work.bytes_per_s; of limit=work.of_limit; limit=work.limit"),
     ("kernels", "kernel=name; share=time_share; predicted=mean_predicted_ns; measured=mean_measured_ns; "
@@ -111,8 +122,8 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
     ("activity.copies", "copies=kind; count=count; size=bytes; time=ns; rate=bytes_per_s"),
     ("activity.idle_causes", "idle because=why; gaps=count; time=ns; share=share; what it means=meaning"),
     ("activity.gaps", "gap=ns; at=at_ns; cause=why; late=late_ns; waited=waited_ns; next=next"),
-    ("activity.gaps", "gap=ns; at=at_ns; cause=why; late=late_ns; waited=waited_ns; GPU=gpu; process=process; thread=thread; "
-                      "call=call; before it=before; on=before_stream; next=next; on=stream"),
+    ("activity.gaps", "gap=ns; at=at_ns; cause=why; late=late_ns; waited=waited_ns; GPU=gpu?; process=process?; thread=thread; "
+                      "call=call?; before it=before; on=before_stream; next=next; on=stream"),
     ("slow.causes", "lost=lost_ns; launches=launches; cause=why; what it means=meaning"),
     ("slow.processes", "lost=lost_ns; others waited=others_waited_ns; took=took_ns; slower=+slower; launches=launches; "
                        "kernels=shown_kernels; GPU=gpu; rank or process=name"),
@@ -121,9 +132,9 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
     ("slow.kernels", "lost=lost_ns; took=took_ns; launches=launches; cause=why; kernel=name"),
     ("slow.kernels", "lost=lost_ns; took=took_ns; launches=launches; kernel=name"),
     ("slow.kernels", "lost=lost_ns; took=took_ns; launches=launches; cause=why; kernel=name; lost beside=*"),
-    ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; also=*; kernel=name"),
+    ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; also=*?; kernel=name"),
     ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; "
-                      "rank or process=process_name; GPU=gpu; also=*; kernel=name"),
+                      "rank or process=process_name; GPU=gpu?; also=*?; kernel=name"),
     ("slow.launches", "lost=lost_ns; took=took_ns; should=should_ns; at=after_ns; stream=stream; cause=why; kernel=name"),
     ("kernels", "kernel=name; launches=launches; share=time_share; here=here_ns; there=there_ns; from=there_low_ns; to=there_high_ns; "
                 "there it is=answer"),
@@ -142,7 +153,7 @@ TABLES = [(rows, [column.split("=") for column in columns.split("; ")]) for rows
                      "time before=old_total_ns; now=new_total_ns; in place of=replaced; process=process"),
     ("changes", "kernel=name; launches=launches; before=old_ns; now=new_ns; change=+change; time lost=+lost_ns; p=p"),
     ("changes", "kernel=name; launches=launches; OLD=old_ns; NEW=new_ns; change=+change; time lost=+lost_ns; p=p"),
-)]
+) for kept in left_out(columns)]
 HEADS = [[head for head, _ in columns] for _, columns in TABLES]
 GROUPS = {"all": "accuracy", "first seen": "first_seen", "new size": "new_size", "repeated": "repeated", "solo": "solo",
           "overlapped": "overlapped", "by earlier": "behind", "by later": "overtaken", "by earlier launches": "behind",

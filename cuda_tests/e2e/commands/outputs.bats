@@ -19,7 +19,8 @@ differ() { # FOUND ARG...: of agree, which fails
 
 browse() { # PAGE: makes data.json and all.page of it
 	"$root/cuda_tests/e2e/browser.py" "$1" 'data=JSON.parse(document.getElementById("data").textContent)' \
-		'tables=[...document.querySelectorAll("table")].map(table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent.trim())))' >told
+		'tables=[...document.querySelectorAll("table")].map(table => [...table.rows].map(row => [...row.cells].map(cell =>
+			(cell.querySelector(".name > code") || cell).textContent.trim())))' >told
 	sed -n 's/^data //p' told >data.json
 	sed -n 's/^tables //p' told >all.page
 }

@@ -531,7 +531,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast replay --device rtx4090)" "rtx4090 rtx4090-laptop rtx4090d "
 	equal "$(offered kerncast report "")" " " # files, which readline finds
 	equal "$(offered kerncast diff --old "")" " "
-	equal "$(offered kerncast slow --by "")" "gpu process rank "
+	equal "$(offered kerncast slow --by "")" "gpu process rank step "
 	# What is run: a program, then what is the program's own.
 	contains " $(offered kerncast run -q --output x.db bas)" " bash "
 	equal "$(offered kerncast run -o x.db ./app --m)" " "
