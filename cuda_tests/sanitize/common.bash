@@ -10,7 +10,8 @@
 #   descriptors               ThreadSanitizer knows one table in a process, and threads of
 #                             the library's have tables of their own: the same number is
 #                             another file in each. What the library's calls that take a
-#                             number race with, or SQLite's open(), is not reported.
+#                             number race with, SQLite's open(), or the look through a
+#                             table for a database's files is not reported.
 #   dlsym.c, object.c         Run before the sanitizer's runtime is ready; see Makefile.
 
 load ../e2e/common
@@ -23,7 +24,7 @@ options() { # [MORE]
 	export UBSAN_OPTIONS=print_stacktrace=1
 	export ASAN_OPTIONS=log_path=$PWD/sanitizer${1:+:$1}
 	# A forked child may start threads again (die_after_fork): the library does, if the program does.
-	printf 'race:^%s$\n' __wrap_{close,read,write,pread,pwrite,pread64,pwrite64,ftruncate,ftruncate64} kc__disk_map robust_open \
+	printf 'race:^%s$\n' __wrap_{close,read,write,pread,pwrite,pread64,pwrite64,ftruncate,ftruncate64} kc__disk_map robust_open kc__held_find \
 		>suppressed
 	export TSAN_OPTIONS=log_path=$PWD/sanitizer:die_after_fork=0:suppressions=$PWD/suppressed
 	export KERNCAST_QUIET=1

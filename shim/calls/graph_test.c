@@ -35,16 +35,13 @@ void kc__graph_let_go(struct kc__graph *graph)
 
 struct kc__stream *kc__stream_of(CUstream stream, bool per_thread)
 {
-	(void)stream;
-	(void)per_thread;
+	(void)stream, (void)per_thread;
 	return NULL;
 }
 
 bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, uint32_t *count)
 {
-	(void)f;
-	(void)as_kernel;
-	(void)at;
+	(void)f, (void)as_kernel, (void)at;
 	*count = 0;
 	return false;
 }
@@ -52,10 +49,7 @@ bool kc__ask_parameters(CUfunction f, bool as_kernel, struct kc__parameter *at, 
 size_t kc__arguments_pack(const struct kc__parameters *parameters, const struct kc__given *given, void *block,
 			  size_t max_bytes)
 {
-	(void)parameters;
-	(void)given;
-	(void)block;
-	(void)max_bytes;
+	(void)parameters, (void)given, (void)block, (void)max_bytes;
 	return 0;
 }
 
