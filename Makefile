@@ -141,17 +141,10 @@ $(BUILD)/%.o: %.S $(READY)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
-# The numbers that a launch is worked out with lie next to each other, not among those of all files: the caches that it
-# meets are empty. For gcc, which knows how.
-GCC := $(filter gcc% %-gcc,$(notdir $(firstword $(CC))))
-ifneq ($(GCC),)
-$(patsubst %,$(BUILD)/predictor/%.o,experience/outlook $(addprefix concurrency/,block_scheduler contention timeline)): \
-  CFLAGS += -fno-merge-constants
-endif
-
-# In the library, what every launch runs is optimised across these files, and not padded: of the lines of code that it
-# takes, each is a miss. Tests and the command link the plain objects, and sanitizers look at these.
-ifneq ($(and $(GCC),$(if $(SAN),,plain)),)
+# In the library, what every launch runs is optimised across these files and not padded, and the numbers that it is worked
+# out with lie next to each other: its caches are empty, so each line that it takes is a miss. For gcc, which knows how;
+# tests and the command link the plain objects, and sanitizers look at these.
+ifneq ($(and $(filter gcc% %-gcc,$(notdir $(firstword $(CC)))),$(if $(SAN),,plain)),)
 LAUNCH_PATH := $(addprefix predictor/,engine.c $(addprefix experience/,outlook.c context.c) \
   $(addprefix concurrency/,timeline.c block_scheduler.c sm_room.c contention.c ring.c)) store/journal/journal.c \
   $(addprefix shim/,calls/launch.c code/variants.c code/kernel_formula.c tables/functions.c tables/streams.c)

@@ -169,13 +169,13 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 	struct kc_activity *activity = NULL;
 	struct kc_steps_report *steps = NULL;
 	struct kc_scopes_report *scopes[KC_SCOPE_KINDS] = {NULL};
-	struct kc_database_working reading;
+	struct kc_database_working working;
 	struct kc_filter *filter = NULL;
 	int status = kc_filter_open(&request->filter, store, path, selection, &filter), rc;
 
 	if (status != KC_EXIT_OK)
 		return status;
-	kc_database_working_begin(&reading, path, "read", 1);
+	kc_database_working_begin(&working, path, "read", 1);
 	if (filter)
 		rc = kc_query_report_matching(store, selection, filter, &data);
 	else
@@ -192,7 +192,7 @@ static int report_of(const struct request *request, struct kc_store *store, cons
 		rc = kc_query_scopes(store, data, filter, KC_SCOPE_RANGE, &scopes[KC_SCOPE_RANGE]);
 	if (rc == 0 && (request->common.json || request->by == KC_BY_OPERATOR))
 		rc = kc_query_scopes(store, data, filter, KC_SCOPE_OPERATOR, &scopes[KC_SCOPE_OPERATOR]);
-	kc_database_working_end(&reading);
+	kc_database_working_end(&working);
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);
 		status = KC_EXIT_FAILED;

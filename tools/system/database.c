@@ -7,10 +7,10 @@
 #include "store/common/remote.h"
 #include "store/database/upkeep/recovery.h"
 #include "store/query/kernel_names.h"
+#include "store/replay/relay/quiet_thread.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,19 +162,6 @@ static void *tell(void *arg)
 	return NULL;
 }
 
-/* Signals are the main thread's. */
-static int start(struct kc_database_working *working)
-{
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&working->thread, NULL, tell, working);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 void kc_database_working_begin(struct kc_database_working *working, const char *path, const char *doing, int is_told)
 {
 	pthread_condattr_t monotonic;
@@ -188,7 +175,7 @@ void kc_database_working_begin(struct kc_database_working *working, const char *
 	pthread_mutex_init(&working->lock, NULL);
 	pthread_cond_init(&working->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (start(working) == 0)
+	if (kc_quiet_thread(&working->thread, tell, working) == 0)
 		return;
 	working->is_told = 0; /* no thread is left: the work goes on in silence */
 	pthread_cond_destroy(&working->ended);

@@ -1,14 +1,13 @@
 #include "relay.h"
+#include "quiet_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #define BLOCKS 16u
 /* In all, what some ten milliseconds of work need: on a busy machine, each thread waits that long for its turn. */
 #define BLOCK_BYTES ((size_t)128 << 10)
-#define STACK_BYTES ((size_t)1 << 20)
 
 struct kc_relay {
 	size_t record_bytes, per_block;
@@ -67,23 +66,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that was there. */
-static int start(struct kc_relay *relay)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int rc;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&relay->thread, &attr, run, relay);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
-}
-
 struct kc_relay *kc_relay_new(size_t record_bytes, int (*take)(void *record, void *arg), void *arg)
 {
 	struct kc_relay *relay = calloc(1, sizeof(*relay));
@@ -101,7 +83,7 @@ struct kc_relay *kc_relay_new(size_t record_bytes, int (*take)(void *record, voi
 	}
 	pthread_mutex_init(&relay->lock, NULL);
 	pthread_cond_init(&relay->changed, NULL);
-	relay->is_alone = start(relay) != 0;
+	relay->is_alone = kc_quiet_thread(&relay->thread, run, relay) != 0;
 	return relay;
 }
 
