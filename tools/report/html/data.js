@@ -27,9 +27,7 @@ class Data {
 	}
 
 	shortOf(kernel, device) {
-		const name = kernel < 0 ? device : this.names[kernel];
-
-		return name.length > 40 ? name.slice(0, 24) + '…' + name.slice(-15) : name;
+		return kernel < 0 ? device : shortName(this.names[kernel]);
 	}
 
 	/* The kernels that took most time have colours of their own; 6: all others. */
