@@ -7,7 +7,7 @@
 #include "engine.h"
 
 #include "predictor/concurrency/overlap.h"
-#include "predictor/math/timing_bench.h"
+#include "cuda_tests/bench/timing.h"
 #include "predictor/solo/counted.h"
 
 #include <stdio.h>

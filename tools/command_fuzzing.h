@@ -3,7 +3,7 @@
 #define KC_COMMAND_FUZZING_H
 
 #include "command.h"
-#include "store/common/fuzzing.h"
+#include "cuda_tests/fuzz/fuzzing.h"
 
 #define KC_FUZZ_ARGUMENTS_MAX 8u
 

@@ -104,18 +104,6 @@ static double both_slowed_ns(const struct sharing *s, double slowdown)
 	return slowdown * limited + first - limited;
 }
 
-static struct sharing together_from_the_start(const struct kc_neighbour *first, const struct kc_neighbour *second)
-{
-	return (struct sharing){.kernels = {first, second}, .room = 1, .share_sms = 1};
-}
-
-double kc_contended_ns(const struct kc_neighbour *first, const struct kc_neighbour *second)
-{
-	struct sharing s = together_from_the_start(first, second);
-
-	return fmax(fmax(first->solo_ns, second->solo_ns), most_of(&s, 1).ns);
-}
-
 static uint32_t named(const struct sharing *s, uint32_t resource)
 {
 	const double *first = s->kernels[0]->shares->of, *second = s->kernels[1]->shares->of;
@@ -231,7 +219,7 @@ static void share_tail(const struct kc_device *device, struct kc_together *out, 
 int kc_together(const struct kc_device *device, const struct kc_neighbour *first, const struct kc_neighbour *second,
 		struct kc_together *out)
 {
-	struct sharing s = together_from_the_start(first, second);
+	struct sharing s = {.kernels = {first, second}, .room = 1, .share_sms = 1};
 	struct kc_leftover leftover;
 
 	*out = (struct kc_together){

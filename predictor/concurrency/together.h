@@ -63,9 +63,6 @@ struct kc_together {
 int kc_together(const struct kc_device *device, const struct kc_neighbour *first, const struct kc_neighbour *second,
 		struct kc_together *out);
 
-/* The law above, for two that are on the device together from the start. Both with shares. */
-double kc_contended_ns(const struct kc_neighbour *first, const struct kc_neighbour *second);
-
 /* From where on the second of two kernels finds room until the end of the first one, of more blocks than the device
  * holds at once, whose time alone that is. */
 double kc_tail_ns(const struct kc_device *device, const struct kc_work *work, double solo_ns);

@@ -7,7 +7,7 @@
  *                   what is free is a subtraction
  *
  * The rules are the hardware's. Those of the thesis whose pair model kerncast uses
- * are in papers/thesis_occupancy.h.
+ * are in papers/thesis_occupancy_testing.h.
  */
 #ifndef KC_OCCUPANCY_H
 #define KC_OCCUPANCY_H

@@ -6,7 +6,7 @@
 
 #include "predictor/device/occupancy_testing.h"
 #include "predictor/math/random_testing.h"
-#include "thesis_occupancy.h"
+#include "thesis_occupancy_testing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -70,14 +70,29 @@ static const struct rodinia {
     {"LUD", 32, 1, 16, 1024, 1.00, 1.004},
 };
 
+/* Equation 2.3 and the allocations of Algorithm 2. */
+static struct kc_footprint footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
+					   uint32_t register_unit)
+{
+	uint32_t warps = warps_of(device, need->threads);
+
+	return (struct kc_footprint){{
+	    [KC_SM_SLOTS] = 1,
+	    [KC_SM_WARPS] = clamp_i32(warps),
+	    [KC_SM_REGISTERS] =
+		clamp_i32((uint64_t)round_up(need->registers * device->warp_size, register_unit) * warps),
+	    [KC_SM_SHARED_BYTES] = clamp_i32(need->shared_bytes),
+	}};
+}
+
 static struct kc_grid grid_of(const struct kc_device *device, uint32_t blocks, uint32_t threads, uint32_t registers,
 			      uint32_t shared_bytes, uint32_t register_unit)
 {
 	struct kc_block_need need = {threads, registers, shared_bytes};
-	struct kc_footprint block = kc_footprint_paper(device, &need, register_unit);
+	struct kc_footprint block = footprint_paper(device, &need, register_unit);
 	struct kc_grid grid;
 
-	kc_grid_init(&grid, device, blocks, kc_occupancy_paper(device, &need, register_unit), &block);
+	kc_grid_init(&grid, device, blocks, occupancy_paper(device, &need, register_unit), &block);
 	return grid;
 }
 

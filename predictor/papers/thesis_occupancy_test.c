@@ -1,5 +1,5 @@
 /* Occupancy as the thesis prints it. */
-#include "thesis_occupancy.h"
+#include "thesis_occupancy_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,8 @@ static void illustrative_example(void **state)
 	struct kc_block_need k1 = {512, 1, 1024}, k2 = {256, 1, 1024};
 
 	(void)state;
-	assert_int_equal(kc_occupancy_paper(&device, &k1, KC_REGISTER_UNIT), 2);
-	assert_int_equal(kc_occupancy_paper(&device, &k2, KC_REGISTER_UNIT), 4);
+	assert_int_equal(occupancy_paper(&device, &k1, KC_REGISTER_UNIT), 2);
+	assert_int_equal(occupancy_paper(&device, &k2, KC_REGISTER_UNIT), 4);
 }
 
 /* Table 6.4, blocks active on a K40 SM by hand: kNN 2048 / 256 threads = 8;
@@ -46,9 +46,9 @@ static void registers_of_table_6_4(void **state)
 	struct kc_block_need knn = {256, 8, 0}, hs3 = {256, 36, 0};
 
 	(void)state;
-	assert_int_equal(kc_occupancy_paper(k40, &knn, KC_REGISTER_UNIT_TABLE_6_5), 8);
-	assert_int_equal(kc_occupancy_paper(k40, &hs3, KC_REGISTER_UNIT_TABLE_6_5), 5);
-	assert_int_equal(kc_occupancy_paper(k40, &hs3, KC_REGISTER_UNIT), 6);
+	assert_int_equal(occupancy_paper(k40, &knn, KC_REGISTER_UNIT_TABLE_6_5), 8);
+	assert_int_equal(occupancy_paper(k40, &hs3, KC_REGISTER_UNIT_TABLE_6_5), 5);
+	assert_int_equal(occupancy_paper(k40, &hs3, KC_REGISTER_UNIT), 6);
 }
 
 int main(void)

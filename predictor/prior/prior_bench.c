@@ -4,7 +4,7 @@
  */
 #include "prior.h"
 
-#include "predictor/math/timing_bench.h"
+#include "cuda_tests/bench/timing.h"
 
 #include <stdio.h>
 

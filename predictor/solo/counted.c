@@ -111,7 +111,7 @@ int kc_sizes_predict(const struct kc_sizes *sizes, const struct kc_device *devic
 		return -ENODATA;
 	own.points = sizes->points;
 	own.count = sizes->count;
-	ns = kc_curve_predict(&kc_curve_law_default, &own, NULL, 0, point);
+	ns = kc_curve_predict(&kc_curve_law_default, &own, point);
 	if (!(ns > 0))
 		return -ENODATA;
 	ns += launch_ns;

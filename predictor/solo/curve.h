@@ -1,6 +1,6 @@
 /*
  * A size never measured, from sizes that were: of the same kernel and block shape,
- * on this device and on others.
+ * on the same device.
  *
  *   kc_curve_point     one size: its work by the kernel's cost formula, and the
  *                      time it took
@@ -13,9 +13,6 @@
  * wave counts as soon as it has begun, and the last one lasts as long as its
  * longest warp; short kernels run at lower clocks and on
  * cold caches; a size that no longer fits the L2 cache waits for the memory bus.
- * A kernel known on another GPU of the architecture, the donor, contributes the
- * shape of its curve: the law corrected by where that curve departs from it, and
- * the curve itself, have equal weight.
  *
  * No function here allocates, locks or reads a clock.
  */
@@ -67,11 +64,8 @@ struct kc_curve kc_curve_of(const struct kc_device *device);
  * nothing. Where there are curves of 2, leave out those of 1. */
 int kc_curve_relatedness(const struct kc_device *a, const struct kc_device *b);
 
-#define KC_CURVE_DONORS 8u /* further ones are not read */
-
-/* In ns. own: this device's sizes, may be empty. donors: the same kernel and block shape on other devices; empty ones
- * are skipped, and none is used between two known sizes. NAN: nothing is known. */
-double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own, const struct kc_curve *donors,
-			uint32_t donor_count, const struct kc_curve_point *target);
+/* In ns. own: this device's sizes, may be empty. NAN: nothing is known. */
+double kc_curve_predict(const struct kc_curve_law *law, const struct kc_curve *own,
+			const struct kc_curve_point *target);
 
 #endif

@@ -1,5 +1,5 @@
 /* The law of new sizes, term by term and by hand; what donors contribute. Real GPUs: curve_trace_test.c. */
-#include "curve.h"
+#include "curve_donors_testing.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void assert_ns(double ns, double expected)
 
 static double own_only(const struct kc_curve_law *law, const struct kc_curve *own, struct kc_curve_point target)
 {
-	return kc_curve_predict(law, own, NULL, 0, &target);
+	return kc_curve_predict(law, own, &target);
 }
 
 /* With every term off, Equation 3: time follows work. */
@@ -129,9 +129,9 @@ static void a_donor_contributes_its_shape(void **state)
 	struct kc_curve_point target = {.work_cycles = 1000, .waves = 10}, same = {.work_cycles = 100, .waves = 1};
 
 	(void)state;
-	assert_ns(kc_curve_predict(&law, &own, donors, 2, &target), 40000);
-	assert_ns(kc_curve_predict(&law, &own, donors, 2, &same), 5000);
-	assert_ns(kc_curve_predict(&law, &own, donors, 1, &target), 50000);
+	assert_ns(predict_with_donors(&law, &own, donors, 2, &target), 40000);
+	assert_ns(predict_with_donors(&law, &own, donors, 2, &same), 5000);
+	assert_ns(predict_with_donors(&law, &own, donors, 1, &target), 50000);
 }
 
 /* Of four times as much work, elsewhere twice, four and eight times as long: the one in the middle; of two, as long as
@@ -148,13 +148,13 @@ static void of_donors_the_one_in_the_middle_counts(void **state)
 	struct kc_curve_point target = {.work_cycles = 400, .waves = 4};
 
 	(void)state;
-	assert_ns(kc_curve_predict(&law, &own, donors, 1, &target), 40000);
-	assert_ns(kc_curve_predict(&law, &own, donors, 2, &target), 20000);
-	assert_ns(kc_curve_predict(&law, &own, donors, 3, &target), 20000);
-	assert_ns(kc_curve_predict(&law, &own, donors + 1, 2, &target), 5000 * sqrt(8));
+	assert_ns(predict_with_donors(&law, &own, donors, 1, &target), 40000);
+	assert_ns(predict_with_donors(&law, &own, donors, 2, &target), 20000);
+	assert_ns(predict_with_donors(&law, &own, donors, 3, &target), 20000);
+	assert_ns(predict_with_donors(&law, &own, donors + 1, 2, &target), 5000 * sqrt(8));
 	/* with nothing measured here, of their times */
-	assert_ns(kc_curve_predict(&law, &nothing, donors, 3, &target), 8000);
-	assert_ns(kc_curve_predict(&law, &nothing, donors + 1, 2, &target), 2000 * sqrt(8));
+	assert_ns(predict_with_donors(&law, &nothing, donors, 3, &target), 8000);
+	assert_ns(predict_with_donors(&law, &nothing, donors + 1, 2, &target), 2000 * sqrt(8));
 }
 
 /* Nothing measured here: a device with twice the cores times clock took 2 µs, this one takes 4. */
@@ -168,11 +168,11 @@ static void a_donor_contributes_its_time(void **state)
 	struct kc_curve_point target = {.work_cycles = 100, .waves = 2};
 
 	(void)state;
-	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 4000);
+	assert_ns(predict_with_donors(&law, &nothing, &donor, 1, &target), 4000);
 	target.work_cycles = 200;
-	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 8000);
+	assert_ns(predict_with_donors(&law, &nothing, &donor, 1, &target), 8000);
 	target.work_cycles = 4000;
-	assert_ns(kc_curve_predict(&law, &nothing, &donor, 1, &target), 160000);
+	assert_ns(predict_with_donors(&law, &nothing, &donor, 1, &target), 160000);
 }
 
 static void kinship(void **state)

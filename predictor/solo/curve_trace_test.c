@@ -24,7 +24,7 @@
 #include "predictor/code/cost.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/ptx/ptx_file_testing.h"
-#include "predictor/solo/curve.h"
+#include "predictor/solo/curve_donors_testing.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -287,7 +287,7 @@ static double percent(struct error e)
 
 /* The same kernel and block shape on other GPUs of the closest kind, without GPU `hidden`. */
 static uint32_t donors_of(const struct data *data, const struct series *own, int hidden,
-			  struct kc_curve out[KC_CURVE_DONORS])
+			  struct kc_curve out[DONORS_MAX])
 {
 	const struct kc_device *device = kc_device_builtin(gpus[own->gpu].device);
 	uint32_t n = 0;
@@ -319,7 +319,7 @@ static struct error errors(const struct kc_curve_law *law, const struct series *
 		if (i >= first && i < first + known)
 			continue;
 		target.time_ns = 0;
-		ns = kc_curve_predict(law, &own, donors, donor_count, &target);
+		ns = predict_with_donors(law, &own, donors, donor_count, &target);
 		e.sum += fabs(ns / s->points[i].time_ns - 1);
 		e.count++;
 	}
@@ -332,7 +332,7 @@ static struct error scenario_errors(const struct data *data, enum scenario scena
 				    const struct series *s, int hidden)
 {
 	static const struct kc_curve_law equation; /* every term off: Equation 3 with λ of the smallest size */
-	struct kc_curve plain = s->curve, donors[KC_CURVE_DONORS];
+	struct kc_curve plain = s->curve, donors[DONORS_MAX];
 	struct series bare;
 
 	switch (scenario) {
@@ -450,7 +450,7 @@ static double carried(const struct data *data, const struct kc_curve_law *law, i
 
 	for (int i = 0; i < data->count; i++) {
 		const struct series *s = &data->series[i];
-		struct kc_curve known[KC_CURVE_DONORS];
+		struct kc_curve known[DONORS_MAX];
 		uint32_t n = 0;
 
 		for (int j = 0; j < data->count; j++) {

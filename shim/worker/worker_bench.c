@@ -9,7 +9,7 @@
 #include "shim/entry/lookup.h"
 #include "shim/worker/cupti/measuring.h"
 
-#include "predictor/math/timing_bench.h"
+#include "cuda_tests/bench/timing.h"
 
 #include <cupti.h>
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
 
 #include "journal.h"
 #include "predictor/code/cost.h"
-#include "store/common/fuzzing.h"
+#include "cuda_tests/fuzz/fuzzing.h"
 #include "store/common/message.h"
 
 #define KC_FUZZ_SLOTS 128u

@@ -3,7 +3,7 @@
 #define KC_FIRST_LAUNCH_FUZZING_H
 
 #include "past.h"
-#include "store/common/fuzzing.h"
+#include "cuda_tests/fuzz/fuzzing.h"
 
 #include <stdlib.h>
 #include <string.h>

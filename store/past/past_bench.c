@@ -5,7 +5,7 @@
  */
 #include "past.h"
 #include "predictor/concurrency/overlap.h"
-#include "predictor/math/timing_bench.h"
+#include "cuda_tests/bench/timing.h"
 #include "snapshot.h"
 #include "snapshot_row.h"
 

@@ -5,7 +5,7 @@
 #include "delay_spec.h"
 #include "device_spec.h"
 #include "layer_spec.h"
-#include "store/common/fuzzing.h"
+#include "cuda_tests/fuzz/fuzzing.h"
 #include "store/common/options.h"
 
 static struct kc_fuzz_path file;

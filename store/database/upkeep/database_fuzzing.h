@@ -14,7 +14,7 @@
 #ifndef KC_DATABASE_FUZZING_H
 #define KC_DATABASE_FUZZING_H
 
-#include "store/common/fuzzing.h"
+#include "cuda_tests/fuzz/fuzzing.h"
 #include "store/database/store.h"
 #include "store/database/upkeep/recovery.h"
 #include "store/journal/recording_fuzzing.h"

@@ -346,11 +346,6 @@ static const struct rule *rule_of(const char *name)
 	return NULL;
 }
 
-int kc_operator_is_known(const char *name)
-{
-	return rule_of(name) != NULL;
-}
-
 int kc_operator_work(const char *name, const struct kc_operator_inputs *in, struct kc_operator_work *out)
 {
 	const struct rule *rule = rule_of(name);

@@ -26,8 +26,6 @@ struct kc_operator_work {
 
 /* 1; 0: it is not known what this operator does. *out points into the inputs. */
 int kc_operator_work(const char *name, const struct kc_operator_inputs *inputs, struct kc_operator_work *out);
-/* 1: it is in the table. */
-int kc_operator_is_known(const char *name);
 
 /* "[64, 3, 224, 224] [8, 3, 7, 7]": the tensors, for people. */
 void kc_operator_inputs_text(const struct kc_operator_inputs *inputs, char *out, size_t size);

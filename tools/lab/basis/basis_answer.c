@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DONORS_MAX 8u /* further ones are not read */
+
 struct row { /* a block size asked for */
 	struct kc_block_size size;
 	double ns, vectors_ns, measured_ns; /* NAN: not known */
@@ -194,7 +196,7 @@ static uint32_t donors_of(const struct kc_basis_known *known, uint32_t kernel, i
 	uint32_t n = 0;
 
 	for (int kinship = 2; kinship > 0 && !n; kinship--)
-		for (size_t i = 0; i < known->device_count && n < KC_CURVE_DONORS; i++) {
+		for (size_t i = 0; i < known->device_count && n < DONORS_MAX; i++) {
 			if (known->devices[i].id == device ||
 			    kc_curve_relatedness(&known->devices[i].device, &a->device) != kinship)
 				continue;
@@ -206,7 +208,7 @@ static uint32_t donors_of(const struct kc_basis_known *known, uint32_t kernel, i
 
 static void predict(struct answer *a, const struct kc_basis_curve *donors, uint32_t count)
 {
-	struct kc_block_curve own = {a->timed.times, a->timed.count}, others[KC_CURVE_DONORS];
+	struct kc_block_curve own = {a->timed.times, a->timed.count}, others[DONORS_MAX];
 
 	for (uint32_t i = 0; i < count; i++)
 		others[i] = (struct kc_block_curve){donors[i].times, donors[i].count};
@@ -250,7 +252,7 @@ static int find_measured(const struct kc_basis_question *q, const struct kc_basi
 /* Answers for a kernel in the database. An exit status. */
 static int look_up(const struct kc_basis_question *q, const struct kc_basis_known *known, struct answer *a)
 {
-	static struct kc_basis_curve donors[KC_CURVE_DONORS];
+	static struct kc_basis_curve donors[DONORS_MAX];
 	int64_t kernel = kc_basis_find_kernel(known->sweeps, q->kernel), device;
 	struct kc_basis_rows rows;
 	int status;

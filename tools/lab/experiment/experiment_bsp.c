@@ -108,7 +108,7 @@ static double by_law(const struct kc_observations *evidence, const struct sized 
 	curve.points = &fitted->work;
 	curve.count = 1;
 	return size->work.work_cycles > 0 && fitted->work.work_cycles > 0
-		   ? kc_curve_predict(&kc_curve_law_default, &curve, NULL, 0, &size->work)
+		   ? kc_curve_predict(&kc_curve_law_default, &curve, &size->work)
 		   : NAN;
 }
 

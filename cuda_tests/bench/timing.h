@@ -1,6 +1,6 @@
 /* Processor time and medians, for programs that measure how long something takes. */
-#ifndef KC_TIMING_BENCH_H
-#define KC_TIMING_BENCH_H
+#ifndef KC_TIMING_H
+#define KC_TIMING_H
 
 #include <stdint.h>
 #include <stdlib.h>

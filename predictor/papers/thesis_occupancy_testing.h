@@ -1,20 +1,20 @@
-#include "thesis_occupancy.h"
+/*
+ * Blocks on one SM by the rules of the thesis, to reproduce its tables. The
+ * product goes by the hardware's own (device/occupancy.h).
+ *
+ * Source: Quintanilla Cruz, "Analyzing and Estimating the Performance of
+ * Concurrent Kernels Execution in GPUs" (2017), Equations 2.3 to 2.7.
+ */
+#ifndef KC_THESIS_OCCUPANCY_TESTING_H
+#define KC_THESIS_OCCUPANCY_TESTING_H
 
 #include "predictor/device/allocation.h"
+#include "predictor/device/occupancy.h"
 
-struct kc_footprint kc_footprint_paper(const struct kc_device *device, const struct kc_block_need *need,
-				       uint32_t register_unit)
-{
-	uint32_t warps = warps_of(device, need->threads);
+#include <stdint.h>
 
-	return (struct kc_footprint){{
-	    [KC_SM_SLOTS] = 1,
-	    [KC_SM_WARPS] = clamp_i32(warps),
-	    [KC_SM_REGISTERS] =
-		clamp_i32((uint64_t)round_up(need->registers * device->warp_size, register_unit) * warps),
-	    [KC_SM_SHARED_BYTES] = clamp_i32(need->shared_bytes),
-	}};
-}
+/* Registers given to a warp at once, where Table 6.5 is to follow; KC_REGISTER_UNIT elsewhere. */
+#define KC_REGISTER_UNIT_TABLE_6_5 512u
 
 /* limWarpsDueRegs of Equation 2.6: warps that one block's share of registers holds. */
 static uint32_t warps_by_registers(const struct kc_device *device, uint32_t registers, uint32_t register_unit)
@@ -23,7 +23,9 @@ static uint32_t warps_by_registers(const struct kc_device *device, uint32_t regi
 	       WARP_UNIT;
 }
 
-uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_block_need *need, uint32_t register_unit)
+/* Equations 2.3 to 2.7: blocks active on one SM. */
+static uint32_t occupancy_paper(const struct kc_device *device, const struct kc_block_need *need,
+				uint32_t register_unit)
 {
 	uint32_t warps = warps_of(device, need->threads); /* Equation 2.3 */
 	uint32_t blocks;
@@ -41,3 +43,5 @@ uint32_t kc_occupancy_paper(const struct kc_device *device, const struct kc_bloc
 		blocks = min_u32(blocks, device->shared_per_sm_bytes / need->shared_bytes);
 	return blocks; /* Equation 2.4 */
 }
+
+#endif
