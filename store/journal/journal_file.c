@@ -1,4 +1,5 @@
 #include "liveness.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -224,14 +225,7 @@ static int read_segment(const struct kc_journal_file *f, uint32_t position, stru
 	return n < 0 ? (int)n : (int)((size_t)n / KC_SLOT_BYTES);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *p = a, *q = b;
-
-	if (p->number != q->number)
-		return p->number < q->number ? -1 : 1;
-	return p->position < q->position ? -1 : p->position > q->position;
-}
+KC_ORDER(compare_places, struct place, KC_UP(number) ?: KC_UP(position))
 
 /* The first segment from position on that is not a hole as a whole, or f->positions. */
 static uint32_t after_holes(const struct kc_journal_file *f, uint32_t position)

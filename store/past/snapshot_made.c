@@ -1,6 +1,7 @@
 #include "snapshot.h"
 
 #include "store/common/ids/ids.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -410,16 +411,7 @@ struct sorted {
 	uint32_t place;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	const struct sorted *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return (x->place > y->place) - (x->place < y->place);
-}
+KC_ORDER(by_name, struct sorted, KC_UP(group) ?: KC_UP(name) ?: KC_UP(place))
 
 /* shapes: of variants, the ranks of theirs; else NULL. */
 static int rank_rows(const struct rows *rows, const uint32_t *shapes, struct ranks *out)

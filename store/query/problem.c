@@ -1,4 +1,5 @@
 #include "problem.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -268,12 +269,7 @@ static void size_by_threads(struct kc_problem_row **rows, size_t first, size_t c
 		rows[i]->size = rows[i]->size < 0 ? size : rows[i]->size;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct kc_problem_row *x = *(struct kc_problem_row *const *)a, *y = *(struct kc_problem_row *const *)b;
-
-	return x->size < y->size ? -1 : x->size > y->size;
-}
+KC_ORDER_OF_POINTERS(by_size, struct kc_problem_row, KC_UP(size))
 
 int kc_problems_find(struct kc_problem_row *rows, size_t count)
 {

@@ -1,4 +1,5 @@
 #include "told_apart.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,17 +13,9 @@ struct member {
 	size_t part; /* of those with its name: the members that no trait so far tells apart have the same */
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*((const struct member *)a)->of->name, *((const struct member *)b)->of->name);
-}
+KC_ORDER(by_name, struct member, strcmp(*x->of->name, *y->of->name))
 
-static int by_part_and_trait(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	return x->part != y->part ? (x->part < y->part ? -1 : 1) : strcmp(x->trait, y->trait);
-}
+KC_ORDER(by_part_and_trait, struct member, KC_UP(part) ?: strcmp(x->trait, y->trait))
 
 /* Divides the parts by one more trait. Returns how many there are then. */
 static size_t divide(struct member *members, size_t count, unsigned trait)

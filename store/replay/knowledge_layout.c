@@ -1,4 +1,5 @@
 #include "knowledge_layout.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,48 +18,13 @@ static struct kc__made_entry *entries_of(const struct kc_knowledge_made *made)
 	return made->entries.at;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* The order of kernels and entries is that of their names, and beyond that the same whatever was read first. */
-static int by_kernel(const void *a, const void *b)
-{
-	const struct kc_knowledge_kernel *x = &((const struct kc__made_kernel *)a)->row;
-	const struct kc_knowledge_kernel *y = &((const struct kc__made_kernel *)b)->row;
-	int order = compare(x->name, y->name);
+KC_ORDER(by_kernel, struct kc__made_kernel, KC_UP(row.name) ?: KC_UP(row.code_hash) ?: KC_UP(row.registers) ?: KC_UP(row.static_shared_bytes) ?: KC_UP(row.device))
 
-	if (!order)
-		order = compare(x->code_hash, y->code_hash);
-	if (!order)
-		order = compare(x->registers, y->registers);
-	if (!order)
-		order = compare(x->static_shared_bytes, y->static_shared_bytes);
-	return order ? order : compare(x->device, y->device);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct kc_knowledge_entry *x = &((const struct kc__made_entry *)a)->row;
-	const struct kc_knowledge_entry *y = &((const struct kc__made_entry *)b)->row;
-	int order = compare(x->name, y->name);
-
-	return order ? order : compare(x->kernel, y->kernel);
-}
+KC_ORDER(by_name, struct kc__made_entry, KC_UP(row.name) ?: KC_UP(row.kernel))
 
 /* Blocks before launch shapes, as they say something about more launches. */
-static int by_use(const void *a, const void *b)
-{
-	const struct kc_knowledge_entry *x = &((const struct kc__made_entry *)a)->row;
-	const struct kc_knowledge_entry *y = &((const struct kc__made_entry *)b)->row;
-
-	if (x->whole != y->whole)
-		return x->whole ? 1 : -1;
-	if (x->lambda.count != y->lambda.count)
-		return x->lambda.count < y->lambda.count ? 1 : -1;
-	return by_name(a, b);
-}
+KC_ORDER(by_use, struct kc__made_entry, KC_UP(row.whole) ?: KC_DOWN(row.lambda.count) ?: by_name(a, b))
 
 static void remove_entries_of_gone(struct kc_knowledge_made *made, const uint32_t *moved,
 				   struct kc_knowledge_left_out *left_out)

@@ -3,6 +3,7 @@
 #include "knowledge_layout.h"
 #include "store/replay/replay_internal.h"
 #include "store/query/rows.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -293,12 +294,7 @@ static void forgotten(struct kc__replay_shape *launched)
 	launched->observed = NULL;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
+KC_ORDER(by_time, int64_t, KC_BY(*x, *y))
 
 static double median_of(struct first_launches *first)
 {

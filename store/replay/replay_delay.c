@@ -1,4 +1,5 @@
 #include "replay_internal.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,14 +8,7 @@
 #define FIRST_PENDING 256u
 
 /* Of two that ended at once, the one that was called first. */
-static int by_end(const void *a, const void *b)
-{
-	const struct kc__op *x = *(struct kc__op *const *)a, *y = *(struct kc__op *const *)b;
-
-	if (x->end_ns == y->end_ns)
-		return (x > y) - (x < y);
-	return x->end_ns > y->end_ns ? 1 : -1;
-}
+KC_ORDER_OF_POINTERS(by_end, struct kc__op, KC_UP(end_ns) ?: KC_BY(x, y))
 
 static int64_t later(int64_t ns, int64_t delay_ns)
 {

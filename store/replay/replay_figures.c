@@ -1,6 +1,7 @@
 #include "replay_figures.h"
 #include "store/database/rollups/rollup.h"
 #include "store/query/report/report_internal.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -144,14 +145,7 @@ int kc__figures_add(struct kc__figures *f, struct kc_replay_launch *l, int64_t d
 	return l->excluded ? kc__solos_add(f->solos, &fact) : kc__rollups_add(&f->rollups, f->solos, &fact);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct mark *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->measured_start_ns > y->measured_start_ns) - (x->measured_start_ns < y->measured_start_ns);
-}
+KC_ORDER(by_start, struct mark, KC_UP(device) ?: KC_UP(measured_start_ns))
 
 /* Nearly in order already: kernels that run at once were launched in another order than they started in. Each is moved
  * to its place, unless that takes long. */

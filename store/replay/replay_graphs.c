@@ -1,4 +1,5 @@
 #include "replay_graphs.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +18,7 @@ struct kc__recorded_graph {
 	struct kc_graph_whole whole;
 };
 
-static int by_number(const void *a, const void *b)
-{
-	const struct kc__recorded_graph *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
+KC_ORDER(by_number, struct kc__recorded_graph, KC_UP(number))
 
 static struct kc__recorded_graph *find(const struct kc__recorded_graphs *graphs, uint64_t number)
 {
@@ -31,12 +27,7 @@ static struct kc__recorded_graph *find(const struct kc__recorded_graphs *graphs,
 	return graphs->count ? bsearch(&key, graphs->at, graphs->count, sizeof(key), by_number) : NULL;
 }
 
-static int by_sequence(const void *a, const void *b)
-{
-	const struct kc__op *const *x = a, *const *y = b;
-
-	return ((*x)->sequence > (*y)->sequence) - ((*x)->sequence < (*y)->sequence);
-}
+KC_ORDER_OF_POINTERS(by_sequence, struct kc__op, KC_UP(sequence))
 
 /* The first launch of a kernel from this sequence number on. */
 static size_t place_of(const struct kc__recorded_graphs *graphs, uint64_t sequence)

@@ -1,4 +1,5 @@
 #include "replay_load.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -259,14 +260,7 @@ void kc__loader_close(struct kc__loader *loader)
 		sqlite3_finalize(loader->statements[i]);
 }
 
-static int by_call(const void *a, const void *b)
-{
-	const struct kc__op *x = a, *y = b;
-
-	if (x->issued_ns != y->issued_ns)
-		return x->issued_ns < y->issued_ns ? -1 : 1;
-	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
+KC_ORDER(by_call, struct kc__op, KC_UP(issued_ns) ?: KC_UP(sequence))
 
 /* Adds operations in the order of their calls. */
 static int load(struct kc__loader *loader, enum kc__load which, const struct kc__part *part, struct kc__ops *ops,

@@ -1,6 +1,7 @@
 /* What is read of a process beside its operations. */
 #include "replay_load.h"
 #include "store/query/rows.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,14 +134,7 @@ void kc__counted_work_free(struct kc__counted_work *work)
 	*work = (struct kc__counted_work){0};
 }
 
-static int by_shape(const void *a, const void *b)
-{
-	const struct kc__counted_launch *x = a, *y = b;
-
-	if (x->shape != y->shape)
-		return x->shape < y->shape ? -1 : 1;
-	return (x->arguments > y->arguments) - (x->arguments < y->arguments);
-}
+KC_ORDER(by_shape, struct kc__counted_launch, KC_UP(shape) ?: KC_UP(arguments))
 
 const struct kc_counts *kc__counted_work_find(const struct kc__counted_work *work, int64_t shape, int64_t arguments)
 {

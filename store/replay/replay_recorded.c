@@ -1,4 +1,5 @@
 #include "replay_recorded.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,16 +84,7 @@ struct place {
 	uint32_t op;
 };
 
-static int by_place(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->known != y->known)
-		return x->known < y->known ? -1 : 1;
-	if (x->seen_ns != y->seen_ns)
-		return x->seen_ns < y->seen_ns ? -1 : 1;
-	return (x->op > y->op) - (x->op < y->op);
-}
+KC_ORDER(by_place, struct place, KC_UP(known) ?: KC_UP(seen_ns) ?: KC_UP(op))
 
 static struct place place_of(const struct kc__ops *ops, uint32_t i)
 {
@@ -136,12 +128,7 @@ static int list_ops(struct kc__recorded *recorded, const struct kc__ops *ops)
 	return in_order ? 0 : sort_ops(recorded, ops);
 }
 
-static int by_sequence(const void *a, const void *b)
-{
-	const struct kc__op *const *x = a, *const *y = b;
-
-	return ((*x)->sequence > (*y)->sequence) - ((*x)->sequence < (*y)->sequence);
-}
+KC_ORDER_OF_POINTERS(by_sequence, struct kc__op, KC_UP(sequence))
 
 static size_t list_failed(struct kc__ops *ops, struct kc__op **failed)
 {

@@ -2,6 +2,7 @@
 #include "tools/output/json.h"
 
 #include "predictor/math/hash.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,20 +31,7 @@ struct entry {
 	double ns;
 };
 
-static int by_shape(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	if (x->shape != y->shape)
-		return x->shape < y->shape ? -1 : 1;
-	if (x->company != y->company)
-		return x->company < y->company ? -1 : 1;
-	if (x->position != y->position)
-		return x->position < y->position ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+KC_ORDER(by_shape, struct entry, KC_UP(kernel) ?: KC_UP(shape) ?: KC_UP(company) ?: KC_UP(position) ?: KC_UP(place))
 
 /* Logarithms of the durations, those far outside of their scatter moved to its edge. NULL: no memory. */
 static double *clipped_logs(const struct entry *entries, size_t n)
@@ -172,14 +160,7 @@ struct kernel_range {
 	double ns;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kernel_range *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
+KC_ORDER(by_time, struct kernel_range, KC_DOWN(ns) ?: KC_UP(first))
 
 static size_t length_of(const json_t *value)
 {
@@ -436,12 +417,7 @@ static int read_kernels(const json_t *kernels, struct kc_measured_names *names, 
 	return rc;
 }
 
-static int by_hash(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
+KC_ORDER(by_hash, uint64_t, KC_BY(*x, *y))
 
 static int read_others(const json_t *value, struct kc_baseline *out)
 {

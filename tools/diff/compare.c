@@ -4,6 +4,7 @@
 #include "totals.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -213,12 +214,7 @@ static void finish_kernel(struct comparing *c, struct kc_diff_kernel *kernel)
 	free(sorted);
 }
 
-static int by_p(const void *a, const void *b)
-{
-	const struct kc_diff_kernel *const *x = a, *const *y = b;
-
-	return (*x)->p < (*y)->p ? -1 : (*x)->p > (*y)->p;
-}
+KC_ORDER_OF_POINTERS(by_p, struct kc_diff_kernel, KC_UP(p))
 
 /* Benjamini and Hochberg (1995) */
 static int adjust(struct comparing *c)

@@ -1,5 +1,6 @@
 #include "estimate.h"
 #include "student.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -98,14 +99,7 @@ struct timed {
 	double at, weight, off;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct timed *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return 0;
-}
+KC_ORDER(by_time, struct timed, KC_UP(at))
 
 static int batch(const struct weighing *w, struct kc_diff_estimate *out)
 {

@@ -1,4 +1,5 @@
 #include "replaced.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,17 +18,7 @@ struct places {
 	size_t *first; /* by kernel; its end is the next one's */
 };
 
-static int in_order(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	for (int i = 0; i < 2; i++)
-		if (x->before[i] != y->before[i])
-			return x->before[i] < y->before[i] ? -1 : 1;
-	return 0;
-}
+KC_ORDER(in_order, struct place, KC_UP(kernel) ?: KC_UP(before[0]) ?: KC_UP(before[1]))
 
 static int is_one_sided(const struct kc_diff_kernel *kernel)
 {
@@ -125,14 +116,7 @@ static void find_new(struct kc_diff *diff, const struct places *places, struct k
 	}
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_diff_kernel *const *x = a, *const *y = b;
-
-	if ((*x)->total_ns[KC_OLD] != (*y)->total_ns[KC_OLD])
-		return (*x)->total_ns[KC_OLD] > (*y)->total_ns[KC_OLD] ? -1 : 1;
-	return 0;
-}
+KC_ORDER_OF_POINTERS(by_time, struct kc_diff_kernel, KC_DOWN(total_ns[KC_OLD]))
 
 int kc_diff_replaced(const struct kc_measured_names *names, const struct kc_diff_units *units, struct kc_diff *diff)
 {

@@ -3,6 +3,7 @@
 #include "predictor/concurrency/timeline.h"
 #include "predictor/math/hash.h"
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "store/journal/journal.h"
 
 #include <errno.h>
@@ -227,16 +228,7 @@ struct place {
 	uint32_t kernel, shape, unit;
 };
 
-static int by_kernel_and_shape(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	if (x->shape != y->shape)
-		return x->shape < y->shape ? -1 : 1;
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
-}
+KC_ORDER(by_kernel_and_shape, struct place, KC_UP(kernel) ?: KC_UP(shape) ?: KC_UP(unit))
 
 /* Gives units their final numbers, by kernel and shape, without those that are empty. */
 static int sort_units(struct making *m)

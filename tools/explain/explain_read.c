@@ -1,6 +1,7 @@
 #include "explain.h"
 
 #include "store/query/readable.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -217,10 +218,7 @@ static void read_code(const struct kc_explanation *explanation, struct kc_explai
 	kc__explain_no_memory(&unit->refusal, rc);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct kc_explain_entry *)a)->name, ((const struct kc_explain_entry *)b)->name);
-}
+KC_ORDER(compare_names, struct kc_explain_entry, strcmp(x->name, y->name))
 
 static int add_entry(struct kc_explanation *explanation, const char *name, struct kc_explain_entry **entry)
 {

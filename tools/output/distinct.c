@@ -3,6 +3,7 @@
 #include "format.h"
 
 #include "store/common/printable.h"
+#include "predictor/math/order.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -179,13 +180,7 @@ static int shorten_middle(struct name *name, size_t width)
 
 /* --- which of them read the same */
 
-static int by_form(const void *a, const void *b)
-{
-	const struct name *x = *(const struct name *const *)a, *y = *(const struct name *const *)b;
-	int order = strcmp(x->form, y->form);
-
-	return order ? order : strcmp(x->text, y->text);
-}
+KC_ORDER_OF_POINTERS(by_form, struct name, strcmp(x->form, y->form) ?: strcmp(x->text, y->text))
 
 /* The number of the first character in which two texts differ. */
 static size_t first_difference(const char *a, const char *b)

@@ -1,6 +1,7 @@
 #include "activity_fields.h"
 #include "tools/command.h"
 #include "tools/output/format.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -240,12 +241,7 @@ static void fill_gap(const struct kc_report *data, const struct kc_activity *act
 	describe(row, activity);
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	const struct kc_gap_sum *x = a, *y = b;
-
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : strcmp(x->cause, y->cause);
-}
+KC_ORDER(by_ns, struct kc_gap_sum, KC_DOWN(ns) ?: strcmp(x->cause, y->cause))
 
 static int make_gaps(const struct kc_report *data, const struct kc_activity *activity, struct kc_activity_rows *out)
 {

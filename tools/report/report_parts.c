@@ -1,6 +1,7 @@
 #include "report_forms.h"
 
 #include "tools/output/format.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -61,14 +62,7 @@ struct rank {
 	size_t index;
 };
 
-static int more_first(const void *a, const void *b)
-{
-	const struct rank *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? 1 : -1;
-	return x->index < y->index ? -1 : 1;
-}
+KC_ORDER(more_first, struct rank, KC_DOWN(value) ?: KC_UP(index))
 
 static double value_of(const struct kc_group *group, double measured_ns, enum kc_sort by)
 {

@@ -1,6 +1,7 @@
 #include "scope_fields.h"
 #include "tools/command.h"
 #include "tools/output/fields.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,16 +22,7 @@ static const struct kc_field scope_fields[] = {
 #undef FIELD
 static const struct kc_fields fields = KC_FIELDS(scope_fields, struct kc_scope_use);
 
-static int more_launches_first(const void *a, const void *b)
-{
-	const struct kc_scope_use *x = a, *y = b;
-
-	if (x->launches != y->launches)
-		return x->launches < y->launches ? 1 : -1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+KC_ORDER(more_launches_first, struct kc_scope_use, KC_DOWN(launches) ?: KC_DOWN(total_ns) ?: strcmp(x->name, y->name))
 
 /* What is in none stays the last. NULL: no memory. */
 static struct kc_scope_use *in_order(const struct kc_scopes_report *scopes, enum kc_sort by)

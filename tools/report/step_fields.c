@@ -2,6 +2,7 @@
 #include "step_searches.h"
 #include "tools/command.h"
 #include "tools/output/fields.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,14 +47,7 @@ struct ranked {
 	size_t place;
 };
 
-static int more_first(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? 1 : -1;
-	return x->place < y->place ? -1 : 1;
-}
+KC_ORDER(more_first, struct ranked, KC_DOWN(value) ?: KC_UP(place))
 
 /* A copy of the rows; NULL: no memory. */
 static struct kc_step_use *in_order(const struct kc_steps_report *steps, enum kc_sort by)

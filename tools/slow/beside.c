@@ -1,6 +1,7 @@
 #include "beside.h"
 
 #include "store/database/schema.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,16 +25,7 @@ static const struct kc_measured_launch *launch_at(const struct kc_slow_intervals
 	return (const struct kc_measured_launch *)intervals->run->launches.at + place;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct kc_slow_interval *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+KC_ORDER(by_start, struct kc_slow_interval, KC_UP(device) ?: KC_UP(start_ns) ?: KC_UP(place))
 
 static struct kc_slow_interval interval_of(const struct kc_slow_intervals *intervals, uint32_t place)
 {
@@ -145,14 +137,7 @@ static void meet(struct meetings *m, const struct kc_slow_interval *other)
 	m->at[i].ns = kc_plus_ns(m->at[i].ns, end - start);
 }
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct meeting *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
-}
+KC_ORDER(longest_first, struct meeting, KC_DOWN(ns) ?: KC_UP(kernel))
 
 void kc_slow_find_beside(const struct kc_slow_intervals *intervals, uint32_t place, struct kc_slow_beside *out)
 {

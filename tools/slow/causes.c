@@ -4,6 +4,7 @@
 
 #include "store/common/ids/intern.h"
 #include "store/database/schema.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -262,22 +263,9 @@ static int judge(struct judging *j, size_t i)
 
 /* --- all of them */
 
-static int more(double x, double y)
-{
-	return x > y ? -1 : x < y;
-}
+KC_ORDER(found_by_loss, struct kc_slow_found, KC_DOWN(lost_ns) ?: KC_UP(place))
 
-static int found_by_loss(const void *a, const void *b)
-{
-	const struct kc_slow_found *x = a, *y = b;
-
-	return x->lost_ns != y->lost_ns ? more(x->lost_ns, y->lost_ns) : x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int rows_by_loss(const void *a, const void *b)
-{
-	return more(((const struct kc_slow_row *)a)->lost_ns, ((const struct kc_slow_row *)b)->lost_ns);
-}
+KC_ORDER(rows_by_loss, struct kc_slow_row, KC_DOWN(lost_ns))
 
 static void *sorted(struct kc__list *list, size_t size, int (*compare)(const void *, const void *), size_t *count)
 {

@@ -1,4 +1,5 @@
 #include "pairs.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +20,7 @@ int kc_slow_pair_add(struct kc_slow_pairs *pairs, uint32_t kernel, uint32_t othe
 	return 0;
 }
 
-static int by_kernel_and_loss(const void *a, const void *b)
-{
-	const struct kc_slow_pair *x = a, *y = b;
-
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	return x->lost_ns > y->lost_ns ? -1 : x->lost_ns < y->lost_ns;
-}
+KC_ORDER(by_kernel_and_loss, struct kc_slow_pair, KC_UP(kernel) ?: KC_DOWN(lost_ns))
 
 void kc_slow_pairs_sort(struct kc_slow_pairs *pairs)
 {

@@ -1,6 +1,7 @@
 #include "series.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "store/common/ids/intern.h"
 
 #include <errno.h>
@@ -144,12 +145,7 @@ static void grouped_free(struct grouped *grouped)
 	free(grouped->values);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_slow_sample *x = a, *y = b;
-
-	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
-}
+KC_ORDER(by_time, struct kc_slow_sample, KC_UP(at_ns))
 
 /* Most are called in the order in which they run. */
 static void sort_by_time(struct kc_slow_sample *samples, size_t n)

@@ -1,29 +1,11 @@
 #include "launch_groups.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* Those that ran alone first, the shortest of these first. */
-static int by_group(const void *a, const void *b)
-{
-	const struct kc_timed *x = a, *y = b;
-	int order = compare(x->kernel, y->kernel);
-
-	if (!order)
-		order = compare(x->shape, y->shape);
-	if (!order)
-		order = compare(x->arguments, y->arguments);
-	if (!order)
-		order = y->is_alone - x->is_alone;
-	if (!order)
-		order = (x->ns > y->ns) - (x->ns < y->ns);
-	return order ? order : compare(x->place, y->place);
-}
+KC_ORDER(by_group, struct kc_timed, KC_UP(kernel) ?: KC_UP(shape) ?: KC_UP(arguments) ?: KC_DOWN(is_alone) ?: KC_UP(ns) ?: KC_UP(place))
 
 static int is_alike(const struct kc_timed *a, const struct kc_timed *b)
 {
@@ -124,14 +106,7 @@ static struct kc_group_kernel kernel_of(const struct kc_side *side, const struct
 	return kernel;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_group_kernel *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return compare(x->kernel, y->kernel);
-}
+KC_ORDER(by_time, struct kc_group_kernel, KC_DOWN(time_ns) ?: KC_UP(kernel))
 
 int kc_launch_groups_kernels(const struct kc_side *side, const struct kc_launch_groups *g,
 			     struct kc_group_kernel **kernels, size_t *count)

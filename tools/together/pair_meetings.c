@@ -1,6 +1,7 @@
 #include "pair_meetings.h"
 
 #include "store/database/schema.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,34 +28,11 @@ struct meeting {
 	double gain;   /* INFINITY: not known */
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
+KC_ORDER(by_start, struct interval, KC_UP(device) ?: KC_UP(start_ns) ?: KC_UP(place))
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+KC_ORDER(by_end, struct interval, KC_UP(device) ?: KC_UP(end_ns))
 
-static int by_end(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-static int by_pair_and_gain(const void *a, const void *b)
-{
-	const struct meeting *x = a, *y = b;
-
-	if (x->pair != y->pair)
-		return x->pair < y->pair ? -1 : 1;
-	return (x->gain > y->gain) - (x->gain < y->gain);
-}
+KC_ORDER(by_pair_and_gain, struct meeting, KC_UP(pair) ?: KC_UP(gain))
 
 static unsigned kernel_at(const struct kc_pair_search *s, const struct kc_measured_launch *launch)
 {

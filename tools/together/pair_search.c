@@ -4,6 +4,7 @@
 
 #include "tools/command.h"
 #include "tools/system/database.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,11 +14,6 @@
 static const struct kc_measured_moment *moment_at(const struct kc_pair_search *s, size_t place)
 {
 	return (const struct kc_measured_moment *)s->side.runs[0].moments.at + place;
-}
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 static int choose_kernels(struct kc_pair_search *s, const struct kc_launch_groups *g, unsigned most)
@@ -141,14 +137,7 @@ static int is_better(const struct kc_pair *a, const struct kc_pair *b)
 	return a->together.ns / a->together.serial_ns < b->together.ns / b->together.serial_ns;
 }
 
-static int by_gain(const void *a, const void *b)
-{
-	const struct kc_pair *x = a, *y = b;
-
-	if (is_better(x, y) || is_better(y, x))
-		return is_better(x, y) ? -1 : 1;
-	return x->first != y->first ? compare(x->first, y->first) : compare(x->second, y->second);
-}
+KC_ORDER(by_gain, struct kc_pair, is_better(y, x) - is_better(x, y) ?: KC_UP(first) ?: KC_UP(second))
 
 /* The better order. Where what one of them needs is not known, the better one may be that of which nothing is told. */
 static int is_rather_told(const struct kc_pair *pair, const struct kc_pair *other)

@@ -1,4 +1,5 @@
 #include "trees.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -50,12 +51,7 @@ static void shuffle_first(struct fitting *f, uint32_t *of, uint32_t count, uint3
 
 /* --- bins */
 
-static int ascending(const void *a, const void *b)
-{
-	const float *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+KC_ORDER(ascending, float, KC_BY(*x, *y))
 
 /* Halfway, so that unseen values go to the nearer side. */
 static float between(float below, float above)

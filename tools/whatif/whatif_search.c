@@ -1,6 +1,7 @@
 #include "whatif_search.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "predictor/prior/kernel_name.h"
 #include "store/database/schema.h"
 #include "store/query/report/launch_demand.h"
@@ -277,14 +278,7 @@ static int find_errors(const struct kc_whatif *w, struct kc_whatif_sum *sum)
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_whatif_kernel *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
-}
+KC_ORDER(by_time, struct kc_whatif_kernel, KC_DOWN(time_ns) ?: KC_UP(kernel))
 
 static void add_to_kernel(struct kc_whatif_kernel *kernel, const struct kc_whatif_part *part)
 {
@@ -319,14 +313,7 @@ struct interval {
 	int64_t start_ns, end_ns;
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+KC_ORDER(by_start, struct interval, KC_UP(device) ?: KC_UP(start_ns))
 
 static size_t list_intervals(const struct kc_measured_run *run, struct interval *out)
 {

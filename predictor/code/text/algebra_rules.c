@@ -1,6 +1,7 @@
 #include "algebra_rules.h"
 
 #include "predictor/code/ptx/ptx.h"
+#include "predictor/math/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,7 @@ int kc__is_condition(const struct kc_algebra *g, uint32_t atom)
 	return kind == KC_ATOM_LESS || kind == KC_ATOM_ZERO || kind == KC_ATOM_NONZERO || kind == KC_ATOM_STAYS;
 }
 
-static int compare_atoms(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+KC_ORDER(compare_atoms, uint32_t, KC_BY(*x, *y))
 
 void kc__drop_factor(struct kc_term *term, uint32_t n)
 {

@@ -1,5 +1,6 @@
 #include "activity.h"
 #include "gap_rows.h"
+#include "predictor/math/order.h"
 #include "predictor/prior/kernel_name.h"
 #include "report_internal.h"
 #include "store/common/ids/ids.h"
@@ -245,12 +246,7 @@ static int read_rows(struct reader *r, sqlite3_stmt *rows, int64_t process,
 	return failed;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_host_wait *x = a, *y = b;
-
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-}
+KC_ORDER(by_time, struct kc_host_wait, KC_UP(time_ns))
 
 static int add_up(struct reader *r)
 {
@@ -447,12 +443,7 @@ static int take_streams(const struct reader *r, struct kc_activity *out, enum kc
 	return rc;
 }
 
-static int compare_copies(const void *a, const void *b)
-{
-	const struct kc_copy_activity *x = a, *y = b;
-
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : strcmp(x->kind, y->kind);
-}
+KC_ORDER(compare_copies, struct kc_copy_activity, KC_DOWN(ns) ?: strcmp(x->kind, y->kind))
 
 static void take_copies(struct reader *r, struct kc_activity *out)
 {

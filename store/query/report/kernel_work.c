@@ -4,6 +4,7 @@
 #include "report_internal.h"
 
 #include "predictor/code/counts.h"
+#include "predictor/math/order.h"
 #include "predictor/solo/resources/resources.h"
 #include "store/common/ids/ids.h"
 
@@ -123,14 +124,7 @@ static int read_work(struct reader *r, int64_t process)
 	return rc == SQLITE_ROW ? -ENOMEM : kc__errno(r->store->db, rc);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-
-	if (x->shape != y->shape)
-		return x->shape < y->shape ? -1 : 1;
-	return (x->arguments > y->arguments) - (x->arguments < y->arguments);
-}
+KC_ORDER(compare, struct known, KC_UP(shape) ?: KC_UP(arguments))
 
 /* What is not known of one launch is known of no sum. */
 static void add_up(struct reader *r, uint32_t kernel, const struct known *one, double ns)

@@ -1,4 +1,5 @@
 #include "report_internal.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,12 +38,7 @@ int kc__group_add(struct kc__group *group, const struct kc__rollup *rollup, cons
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
+KC_ORDER(compare, float, KC_BY(*x, *y))
 
 /* The n errors of all parts, sorted. NULL: n is 0, or no memory. */
 static float *sorted_errors(const struct kc__group *group, size_t n)

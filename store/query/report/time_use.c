@@ -1,4 +1,5 @@
 #include "time_use.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +13,7 @@ struct track {
 	const struct kc_interval *last;                                                    /* to end */
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct kc_interval *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->launched_ns > y->launched_ns) - (x->launched_ns < y->launched_ns);
-}
+KC_ORDER(by_start, struct kc_interval, KC_UP(start_ns) ?: KC_UP(launched_ns))
 
 static void sort(struct kc_interval *at, size_t count)
 {

@@ -1,4 +1,5 @@
 #include "periods.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,24 +17,14 @@
 #define FEW_ANCHORS 8u   /* likewise */
 #define AGREE 0.6        /* share of the anchors that make a repeat: more than a pass without gradients has */
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+KC_ORDER(by_number, uint32_t, KC_BY(*x, *y))
 
 void kc_sort_numbers(uint32_t *numbers, size_t count)
 {
 	qsort(numbers, count, sizeof(*numbers), by_number);
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+KC_ORDER(by_offset, int64_t, KC_BY(*x, *y))
 
 static uint32_t apart(uint32_t a, uint32_t b)
 {
@@ -101,16 +92,7 @@ static size_t votes_of(const struct kc_calls *calls, uint32_t id, uint32_t *gaps
 	return votes;
 }
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct kc_vote *x = a, *y = b;
-
-	if (x->gap != y->gap)
-		return x->gap < y->gap ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->quiet > y->quiet) - (x->quiet < y->quiet);
-}
+KC_ORDER(longest_first, struct kc_vote, KC_DOWN(gap) ?: KC_UP(id) ?: KC_UP(quiet))
 
 /* Distances that are not near the median; as if there were more where bursts vote, whose beginnings move. */
 static uint32_t irregular(const struct kc_vote *vote)
@@ -118,18 +100,7 @@ static uint32_t irregular(const struct kc_vote *vote)
 	return vote->count - 1 - vote->regular + (vote->quiet ? vote->count / 4 + 1 : 0);
 }
 
-static int most_regular_first(const void *a, const void *b)
-{
-	const struct kc_vote *x = a, *y = b;
-
-	if (irregular(x) != irregular(y))
-		return irregular(x) > irregular(y) ? 1 : -1;
-	if (x->regular != y->regular)
-		return x->regular < y->regular ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->quiet > y->quiet) - (x->quiet < y->quiet);
-}
+KC_ORDER(most_regular_first, struct kc_vote, KC_BY(irregular(x), irregular(y)) ?: KC_DOWN(regular) ?: KC_UP(id) ?: KC_UP(quiet))
 
 /* How many of the sorted votes are of anchors: those that are about as regular as the first, which leaves out what is
  * done in other passes, too; and where these are few, those that are less regular, all that are as regular as the
@@ -202,14 +173,7 @@ struct told {            /* by a call of an anchor */
 	uint32_t anchor; /* place in the period's votes */
 };
 
-static int by_origin(const void *a, const void *b)
-{
-	const struct told *x = a, *y = b;
-
-	if (x->origin != y->origin)
-		return x->origin < y->origin ? -1 : 1;
-	return (x->anchor > y->anchor) - (x->anchor < y->anchor);
-}
+KC_ORDER(by_origin, struct told, KC_UP(origin) ?: KC_UP(anchor))
 
 /* The median distance of the anchor's calls from the first anchor's last call before each. Calls before that are left
  * out. 0: there is none. */

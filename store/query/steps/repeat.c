@@ -1,4 +1,5 @@
 #include "repeat.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -259,12 +260,7 @@ static void clear(const struct kc_calls *calls, const struct kc_call_span *span,
 		of[calls->id[i]] = 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct kc_call_span *x = a, *y = b;
-
-	return (x->after - x->first > y->after - y->first) - (x->after - x->first < y->after - y->first);
-}
+KC_ORDER(by_size, struct kc_call_span, KC_BY(x->after - x->first, y->after - y->first))
 
 /* Of the repeats that another one follows, those within 5 % of the median number of calls, or within 2; as a share of
  * all but the last. */

@@ -1,4 +1,5 @@
 #include "repeat.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +13,9 @@ struct wait {
 	int64_t longest_ns, next_ns;
 };
 
-static int by_id(const void *a, const void *b)
-{
-	const struct wait *x = a, *y = b;
+KC_ORDER(by_id, struct wait, KC_UP(id) ?: KC_UP(longest_ns))
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->longest_ns > y->longest_ns) - (x->longest_ns < y->longest_ns);
-}
-
-static int by_ns(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+KC_ORDER(by_ns, int64_t, KC_BY(*x, *y))
 
 /* A wait for a result is none of the host's own, as where layers choose their experts, unless new data follows. */
 static int64_t wait_before(const struct kc_calls *calls, uint32_t i)

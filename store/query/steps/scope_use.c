@@ -4,6 +4,7 @@
 #include "store/common/ids/intern.h"
 #include "store/database/internal.h"
 #include "store/query/report/activity.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -188,14 +189,7 @@ static int begin(struct reader *r)
 	return outside && outside->of.name ? 0 : -ENOMEM;
 }
 
-static int more_first(const void *a, const void *b)
-{
-	const struct kc_scope_use *x = a, *y = b;
-
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+KC_ORDER(more_first, struct kc_scope_use, KC_DOWN(total_ns) ?: strcmp(x->name, y->name))
 
 /* Without names in which nothing was launched that matches. The names are the report's then. */
 static int take(struct reader *r, struct kc_scopes_report *out)

@@ -4,6 +4,7 @@
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 #include "store/query/report/gaps.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,14 +93,7 @@ static int read_calls(struct loader *l, struct kc_store *s, int64_t process, uin
 	return failed ? failed : kc__errno(s->db, rc);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct loaded *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
+KC_ORDER(by_time, struct loaded, KC_UP(ns) ?: KC_UP(order))
 
 static int add_steps(int64_t process, const struct kc_call *calls, const struct kc_repeat *repeat, struct kc__list *out)
 {

@@ -1,6 +1,7 @@
 #include "contributors.h"
 #include "processes_changed.h"
 #include "tools/output/format.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -149,16 +150,7 @@ static int is_small(const struct kc_diff_contributor *c, const struct kc_diff *d
 						  fabs(c->ns) < KC_DIFF_UNCLEAR * diff->total_ns[KC_OLD]));
 }
 
-static int by_part(const void *a, const void *b)
-{
-	const struct kc_diff_contributor *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	if (x->is_wait != y->is_wait)
-		return x->is_wait - y->is_wait;
-	return strcmp(x->name, y->name);
-}
+KC_ORDER(by_part, struct kc_diff_contributor, KC_DOWN(weight) ?: KC_UP(is_wait) ?: strcmp(x->name, y->name))
 
 /* --- what the program says of them */
 

@@ -1,4 +1,5 @@
 #include "basis.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -92,12 +93,7 @@ static uint32_t threads_of(const uint32_t block[3])
 	return block[0] * block[1] * block[2];
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+KC_ORDER(ascending, uint32_t, KC_BY(*x, *y))
 
 static int find_columns(const struct kc_sweeps *sweeps, struct kc_basis_rows *out)
 {

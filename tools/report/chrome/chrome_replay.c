@@ -1,6 +1,7 @@
 #include "chrome_replay.h"
 
 #include "store/database/schema.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,12 +68,7 @@ static int keep(const struct kc_replay_launch *launch, void *arg)
 	return fwrite(&kept, sizeof(kept), 1, replayed->file) == 1 ? 0 : -ENOSPC;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct kc__replayed_launch *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
+KC_ORDER(by_id, struct kc__replayed_launch, KC_UP(id))
 
 /* On the disk where memory is short. */
 static int look_up(struct kc__replayed *replayed)

@@ -1,4 +1,5 @@
 #include "chrome_tracks.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,14 +16,7 @@ const char *kc__track_kind_name(enum kc__track_kind kind)
 	return names[kind];
 }
 
-static int compare_tracks(const void *a, const void *b)
-{
-	const struct kc__track_key *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
-}
+KC_ORDER(compare_tracks, struct kc__track_key, KC_UP(kind) ?: KC_UP(id))
 
 void kc__tracks_of(struct kc__tracks *tracks, int64_t process)
 {

@@ -1,5 +1,6 @@
 #include "html_internal.h"
 #include "tools/output/json.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,19 +16,7 @@ struct line {
 	size_t first, count;
 };
 
-static int compare_values(const void *a, const void *b)
-{
-	const struct kc_sample_lambda *x = a, *y = b;
-	const int64_t keys[][2] = {
-	    {x->kernel, y->kernel},   {x->level, y->level},     {x->shape, y->shape},
-	    {x->process, y->process}, {x->time_ns, y->time_ns}, {(int64_t)x->count, (int64_t)y->count},
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (keys[i][0] != keys[i][1])
-			return keys[i][0] < keys[i][1] ? -1 : 1;
-	return 0;
-}
+KC_ORDER(compare_values, struct kc_sample_lambda, KC_UP(kernel) ?: KC_UP(level) ?: KC_UP(shape) ?: KC_UP(process) ?: KC_UP(time_ns) ?: KC_UP(count))
 
 static int is_same_line(const struct kc_sample_lambda *x, const struct kc_sample_lambda *y)
 {

@@ -2,6 +2,7 @@
 #include "sha256.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -134,12 +135,7 @@ static json_t *trim_messages(struct kc_report *data)
 
 /* --- kernels by row */
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct kc__html_kernel *x = a, *y = b;
-
-	return (x->row > y->row) - (x->row < y->row);
-}
+KC_ORDER(compare_rows, struct kc__html_kernel, KC_UP(row))
 
 static int index_kernels(struct kc__html *page)
 {

@@ -3,20 +3,14 @@
 #include "store/replay/replay_run.h"
 #include "tools/output/format.h"
 #include "tools/report/report_forms.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define MOST UINT64_C(400000) /* launches: some hundred thousand take a second */
 
-static int compare_launches(const void *a, const void *b)
-{
-	const struct kc_sample_launch *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
+KC_ORDER(compare_launches, struct kc_sample_launch, KC_UP(process) ?: KC_UP(sequence))
 
 /* A copy of a window comes after its launches. */
 static size_t launch_count(const struct kc_sample *sample)

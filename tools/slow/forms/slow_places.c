@@ -1,4 +1,5 @@
 #include "slow_fields.h"
+#include "predictor/math/order.h"
 
 #include <stdlib.h>
 
@@ -91,29 +92,11 @@ static void finish(const struct kc_slow_view *view, struct kc_slow_place_row *ro
 	row->why = kc_slow_cause_words((enum kc_slow_cause)most);
 }
 
-static int more(double x, double y)
-{
-	return x > y ? -1 : x < y;
-}
+KC_ORDER(by_loss, struct kc_slow_place_row, KC_BY(y->lost.ns + y->waited_ns, x->lost.ns + x->waited_ns))
 
-static int by_loss(const void *a, const void *b)
-{
-	const struct kc_slow_place_row *x = a, *y = b;
+KC_ORDER(by_time, struct kc_slow_place_row, KC_DOWN(judged.ns))
 
-	return more(x->lost.ns + x->waited_ns, y->lost.ns + y->waited_ns);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	return more(((const struct kc_slow_place_row *)a)->judged.ns, ((const struct kc_slow_place_row *)b)->judged.ns);
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct kc_slow_place_row *x = a, *y = b;
-
-	return more((double)x->lost.launches, (double)y->lost.launches);
-}
+KC_ORDER(by_count, struct kc_slow_place_row, KC_DOWN(lost.launches))
 
 struct kc_slow_place_row *kc_slow_place_rows(const struct kc_slow_view *view, enum kc_slow_by by, enum kc_sort order,
 					     size_t *count)

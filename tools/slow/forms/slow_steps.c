@@ -1,6 +1,7 @@
 #include "slow_steps.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "store/database/schema.h"
 #include "store/query/names.h"
 #include "store/query/steps/steps.h"
@@ -167,26 +168,11 @@ static int in_order(double x, double y, const struct kc_slow_step_row *a, const 
 	return (uint64_t)a->number < (uint64_t)b->number ? -1 : a->number != b->number;
 }
 
-static int by_loss(const void *a, const void *b)
-{
-	const struct kc_slow_step_row *x = a, *y = b;
+KC_ORDER(by_loss, struct kc_slow_step_row, in_order(x->lost.ns, y->lost.ns, x, y))
 
-	return in_order(x->lost.ns, y->lost.ns, x, y);
-}
+KC_ORDER(by_time, struct kc_slow_step_row, in_order(x->time_ns, y->time_ns, x, y))
 
-static int by_time(const void *a, const void *b)
-{
-	const struct kc_slow_step_row *x = a, *y = b;
-
-	return in_order(x->time_ns, y->time_ns, x, y);
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct kc_slow_step_row *x = a, *y = b;
-
-	return in_order((double)x->lost.launches, (double)y->lost.launches, x, y);
-}
+KC_ORDER(by_count, struct kc_slow_step_row, in_order((double)x->lost.launches, (double)y->lost.launches, x, y))
 
 /* Without those that nothing was measured in: of steps, where there is a filter. */
 static size_t drop_empty(const struct kc_slow_view *view, struct kc_slow_step_row *rows, size_t count)

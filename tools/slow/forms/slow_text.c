@@ -6,6 +6,7 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
 #include "tools/output/print.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -64,19 +65,9 @@ static void print_runs(const struct kc_slow_view *view)
 	}
 }
 
-static int rows_by_time(const void *a, const void *b)
-{
-	const struct kc_slow_row *x = a, *y = b;
+KC_ORDER(rows_by_time, struct kc_slow_row, KC_DOWN(took_ns))
 
-	return x->took_ns > y->took_ns ? -1 : x->took_ns < y->took_ns;
-}
-
-static int rows_by_count(const void *a, const void *b)
-{
-	const struct kc_slow_row *x = a, *y = b;
-
-	return x->launches > y->launches ? -1 : x->launches < y->launches;
-}
+KC_ORDER(rows_by_count, struct kc_slow_row, KC_DOWN(launches))
 
 void kc_slow_sort(struct kc_slow *slow, enum kc_sort by)
 {

@@ -3,6 +3,7 @@
 #include "tools/slow/peers.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "store/common/ids/intern.h"
 #include "tools/diff/whole_process.h"
 
@@ -54,23 +55,9 @@ struct comparing {
 	double *late;         /* by launch: how much slower, where its process became so; 0: others */
 };
 
-static int by_unit_and_place(const void *a, const void *b)
-{
-	const struct value *x = a, *y = b;
+KC_ORDER(by_unit_and_place, struct value, KC_UP(unit) ?: KC_UP(place))
 
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int by_alike_and_median(const void *a, const void *b)
-{
-	const struct level *x = a, *y = b;
-
-	if (x->alike != y->alike)
-		return x->alike < y->alike ? -1 : 1;
-	return x->median < y->median ? -1 : x->median > y->median;
-}
+KC_ORDER(by_alike_and_median, struct level, KC_UP(alike) ?: KC_UP(median))
 
 static int number_units(struct comparing *c)
 {

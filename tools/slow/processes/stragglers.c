@@ -2,6 +2,7 @@
 
 #include "store/query/measured.h"
 #include "store/query/query.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,13 +34,7 @@ int kc_slow_straggler_add(struct kc_slow_stragglers *stragglers, uint32_t kernel
 	return 0;
 }
 
-static int by_cost(const void *a, const void *b)
-{
-	const struct kc_slow_process *x = a, *y = b;
-	double of_x = x->lost_ns + x->waited_ns, of_y = y->lost_ns + y->waited_ns;
-
-	return of_x > of_y ? -1 : of_x < of_y;
-}
+KC_ORDER(by_cost, struct kc_slow_process, KC_BY(y->lost_ns + y->waited_ns, x->lost_ns + x->waited_ns))
 
 void kc_slow_stragglers_sort(struct kc_slow_stragglers *stragglers)
 {

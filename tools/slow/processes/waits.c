@@ -2,6 +2,7 @@
 #include "tools/diff/by_process.h"
 
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "store/database/schema.h"
 
 #include <errno.h>
@@ -34,18 +35,7 @@ struct waiting {
 	size_t sequence_count;
 };
 
-static int by_collective(const void *a, const void *b)
-{
-	const struct launch *x = a, *y = b;
-
-	if (x->collective != y->collective)
-		return x->collective < y->collective ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+KC_ORDER(by_collective, struct launch, KC_UP(collective) ?: KC_UP(process) ?: KC_UP(device) ?: KC_UP(place))
 
 static uint8_t *find_collectives(const struct kc_measured_names *names)
 {

@@ -1,0 +1,33 @@
+/*
+ * Orders for qsort() and bsearch(), of which only the keys need to be said:
+ *
+ *	KC_ORDER(by_start, struct interval, KC_UP(device) ?: KC_DOWN(start_ns) ?: strcmp(x->name, y->name))
+ *
+ * By device, then the latest first, then by name. A key is anything below, at or above 0 that is made of x and y.
+ */
+#ifndef KC_ORDER_H
+#define KC_ORDER_H
+
+#define KC_BY(a, b) (((a) > (b)) - ((a) < (b)))
+#define KC_UP(member) KC_BY(x->member, y->member)
+#define KC_DOWN(member) KC_BY(y->member, x->member)
+
+/* Of an array of `type`. */
+#define KC_ORDER(name, type, keys)                                                                                     \
+	static int name(const void *a, const void *b)                                                                  \
+	{                                                                                                              \
+		const type *x = a, *y = b;                                                                             \
+                                                                                                                       \
+		return keys;                                                                                           \
+	}
+
+/* Of an array of pointers to `type`. */
+#define KC_ORDER_OF_POINTERS(name, type, keys)                                                                         \
+	static int name(const void *a, const void *b)                                                                  \
+	{                                                                                                              \
+		const type *x = *(const type *const *)a, *y = *(const type *const *)b;                                 \
+                                                                                                                       \
+		return keys;                                                                                           \
+	}
+
+#endif
