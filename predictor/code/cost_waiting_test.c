@@ -195,17 +195,30 @@ static void conversions_of_64_bits(void **state)
 	assert_near(wide_conversions(KERNEL("cvt.s64.s32 %rd5, %r2;\n")), 0); /* no conversion */
 }
 
-static double constant_requests(const char *body)
+static struct kc_counts of_constants(const char *body)
 {
 	char text[2048];
-	struct kc_counts counts;
 
 	snprintf(text, sizeof(text), "%s%s%s",
 		 ".version 8.0\n.target sm_75\n.address_size 64\n.const .align 8 .b8 c[512];\n",
 		 strstr(KERNEL_BEGINS, ".visible"), "");
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "mov.u64 %%rd4, c;\n%s%s", body, KERNEL_ENDS);
-	counts = evaluated(text, 2, 64, 5);
+	return evaluated(text, 2, 64, 5);
+}
+
+static double constant_requests(const char *body)
+{
+	struct kc_counts counts = of_constants(body);
+
 	return counts.constant_requests * counts.threads;
+}
+
+/* One after the other, where the address is in a register. */
+static void loads_of_constant_memory(void **state)
+{
+	(void)state;
+	assert_near(of_constants("ld.const.f32 %f1, [%rd4];\nld.const.f32 %f2, [%rd4+4];\n").chain_near, 2);
+	assert_near(of_constants("ld.const.f32 %f1, [c];\nld.const.f32 %f2, [c+4];\n").chain_near, 1);
 }
 
 #define LOOP_TO(end)                                                                                                   \
@@ -309,6 +322,7 @@ int main(void)
 	    cmocka_unit_test(what_other_warps_make_of_that),
 	    cmocka_unit_test(conversions_of_64_bits),
 	    cmocka_unit_test(requests_of_constant_memory),
+	    cmocka_unit_test(loads_of_constant_memory),
 	    cmocka_unit_test(words_of_local_memory),
 	    cmocka_unit_test(branches_that_lanes_take_apart),
 	    cmocka_unit_test(branches_within_branches),

@@ -14,7 +14,8 @@
  *
  * Of the arithmetic on it the cycles are told, of loads how many wait for each
  * other, since how long one takes depends on where its bytes come from. Those in a
- * loop whose address is the same in all threads are told by themselves.
+ * loop whose address is the same in all threads are told by themselves. Loads of
+ * constant memory at addresses in registers come one after the other.
  */
 
 /* From one dependent instruction to the next, in cycles: Arafa et al., "Low Overhead Instruction Latency
@@ -36,8 +37,8 @@ struct chains {
 		uint32_t base;         /* register that addresses all of them; KC_NO_REGISTER: there is none */
 		uint8_t any;
 	} stores[2];
-	struct kc_chain barrier, longest;
-	uint32_t now; /* block */
+	struct kc_chain barrier, constant, longest; /* constant: until the last load of constant memory is there */
+	uint32_t now;                               /* block */
 };
 
 enum { NEAR, FAR }; /* stores to shared and local memory, and to others */
@@ -133,13 +134,17 @@ static int is_common(const struct chains *c, const struct kc_cfg_point *point)
 	       base != KC_NO_REGISTER && kc__is_common(c->r, base);
 }
 
-static struct kc_chain loaded(const struct chains *c, const struct kc_cfg_point *point, struct kc_chain begin)
+static struct kc_chain loaded(struct chains *c, const struct kc_cfg_point *point, struct kc_chain begin)
 {
 	if (is_register(c->r, point))
 		return begin;
 	wait_for_stores(c, point, &begin);
 	extend(&begin, &c->barrier);
-	if (is_near(c->r, point))
+	if (point->instruction->space == KC_PTX_CONST && base_of(c->r, point) != KC_NO_REGISTER) {
+		extend(&begin, &c->constant);
+		begin.near++;
+		c->constant = begin;
+	} else if (is_near(c->r, point))
 		begin.near++;
 	else if (is_common(c, point))
 		begin.common++;
@@ -239,7 +244,7 @@ int kc__find_chains(struct kc__formula_reader *r)
 	memset(c.block, 0xff, ((size_t)cfg->register_count + 1) * sizeof(*c.block));
 	for (uint32_t b = 0; b < cfg->block_count; b++) {
 		c.now = b;
-		c.barrier = c.longest = (struct kc_chain){0};
+		c.barrier = c.constant = c.longest = (struct kc_chain){0};
 		memset(c.stores, 0, sizeof(c.stores));
 		for (uint32_t p = cfg->blocks[b].first; p < cfg->blocks[b].end; p++)
 			pass_point(&c, &cfg->points[p]);

@@ -63,10 +63,14 @@
 #define CONTENDED_CYCLES (2 * SHARED_CYCLES + 3 * ARITHMETIC_CYCLES)
 
 /* In which an SM serves a request of constant memory at an address in a register: chosen on Kernel Tuner's pnpoly, of
- * which each thread goes through 600 corners of 8 bytes, on an RTX 3090 and a 3060 laptop, where 6 to 12 serve alike,
- * and, before 8.0, on a 2080 Ti and a Titan RTX. */
+ * which each thread goes through 600 corners of 8 bytes, on an RTX 3090 and a 3060 laptop, where 6 to 12 serve alike.
+ * Before 8.0 what the warps of a block ask for together is fetched once for them all, after CONSTANT_LATENCY_7
+ * (gpu-arch-microbenchmark, RTX 2070): chosen on pnpoly on a 2080 Ti, where 110 to 160 for a block serve alike, and 12
+ * to 24 for each of its warps. */
 #define CONSTANT_CYCLES 8.0
-#define CONSTANT_CYCLES_7 24.0
+#define CONSTANT_CYCLES_7 16.0
+#define CONSTANT_BLOCK_CYCLES_7 128.0
+#define CONSTANT_LATENCY_7 448.0
 
 /* For an SM to start a warp of a block: 1,687,500 blocks of 32 warps that mostly return at once took 6.1 ms on the
  * 68 SMs of an RTX 3080. */
@@ -162,11 +166,15 @@ struct use {
 	uint8_t is_single; /* no SM has more than one block */
 };
 
+static double warps_of_block(const struct kc_work *work)
+{
+	return ceil((double)work->threads_per_block / KC_WARP_LANES);
+}
+
 static struct use use_of(const struct kc_device *device, const struct kc_work *work)
 {
 	double rounds = ceil((double)work->blocks / device->sm_count); /* blocks of the SM that has most */
-	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
-	double resident = fmin(work->blocks_per_sm, rounds) * warps;
+	double resident = fmin(work->blocks_per_sm, rounds) * warps_of_block(work);
 
 	return (struct use){
 	    .sms = (double)work->blocks / rounds,
@@ -326,9 +334,11 @@ static double atomics_ns(const struct kc_counts *counts, const struct use *use)
 	return (cycles + shared / KC_WARP_LANES * SHARED_ATOMIC_CYCLES / use->sms) / use->hz;
 }
 
-static double constant_ns(const struct kc_throughput *row, const struct kc_counts *counts, const struct use *use)
+static double constant_ns(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
+			  const struct use *use)
 {
-	double cycles = row->cc_major == 7 ? CONSTANT_CYCLES_7 : CONSTANT_CYCLES;
+	double cycles =
+	    row->cc_major == 7 ? CONSTANT_CYCLES_7 + CONSTANT_BLOCK_CYCLES_7 / warps_of_block(work) : CONSTANT_CYCLES;
 
 	return counts->threads * counts->constant_requests * cycles / (use->sms * use->hz);
 }
@@ -343,7 +353,7 @@ static double waits(double loads, double blocks)
 static double warp_cycles(const struct kc_throughput *row, const struct kc_work *work, const struct kc_counts *counts,
 			  const struct operations *o)
 {
-	double warps = ceil((double)work->threads_per_block / KC_WARP_LANES);
+	double warps = warps_of_block(work);
 	double threads = work->threads_per_block / warps / (counts->active_share > 0 ? counts->active_share : 1);
 
 	return threads * PARTITIONS *
@@ -352,21 +362,28 @@ static double warp_cycles(const struct kc_throughput *row, const struct kc_work 
 	       threads / KC_WARP_LANES * o->all;
 }
 
-/* How long a load from global memory takes, as the level that its bytes come from does, on average. */
+/* How long a load from global memory takes, as the level that its bytes come from does, on average. A request of lanes
+ * at unknown addresses waits for L2 unless all of its sectors are in L1. */
 static double load_cycles(const struct kc_throughput *row, const struct kc_counts *counts,
 			  const struct traffic *traffic)
 {
 	double device_memory = row->cc_major >= 9 ? DEVICE_MEMORY_CYCLES_9 : DEVICE_MEMORY_CYCLES;
-	/* Of lanes at unknown addresses one or the other goes past L1, and the warp waits for it. */
-	double l1_misses = counts->assumed & KC_ASSUMED_ADDRESS ? 1 : traffic->load_misses;
-	double l2_misses = fmin(traffic->l1 > 0 ? traffic->device / traffic->l1 : 1, l1_misses);
+	double requests = counts->of[KC_COUNT_OF_REQUESTS], l1_misses = traffic->load_misses, l2_misses;
 
+	if (counts->assumed & KC_ASSUMED_ADDRESS && requests > 0 && traffic->l1 > 0)
+		l1_misses = 1 - pow(1 - traffic->missed / traffic->l1, counts->of[KC_COUNT_OF_SECTORS] / requests);
+	l2_misses = fmin(traffic->l1 > 0 ? traffic->device / traffic->l1 : 1, l1_misses);
 	return L1_CYCLES + l1_misses * (L2_CYCLES - L1_CYCLES) + l2_misses * (device_memory - L2_CYCLES);
 }
 
-static double chain_cycles(const struct kc_counts *counts, double cycles, double far, double near, double load)
+/* near: of these loads so many are of constant memory as its requests allow. */
+static double chain_cycles(const struct kc_throughput *row, const struct kc_counts *counts, double cycles, double far,
+			   double near, double load)
 {
-	return cycles + load * far + SHARED_CYCLES * near + BARRIER_CYCLES * counts->of[KC_COUNT_OF_BARRIERS];
+	double constant = row->cc_major == 7 ? fmin(counts->constant_requests * KC_WARP_LANES, near) : 0;
+
+	return cycles + load * far + SHARED_CYCLES * (near - constant) + CONSTANT_LATENCY_7 * constant +
+	       BARRIER_CYCLES * counts->of[KC_COUNT_OF_BARRIERS];
 }
 
 /* A warp by itself: what waits for each other, while its units execute all. common: what a load takes from where all
@@ -381,7 +398,7 @@ static double warp_by_itself_cycles(const struct kc_throughput *row, const struc
 	double near = n[KC_COUNT_OF_LD_SHARED] + n[KC_COUNT_OF_LD_LOCAL];
 
 	if (counts->chain_cycles > 0)
-		return hypot(chain_cycles(counts, counts->chain_cycles + common * counts->chain_common,
+		return hypot(chain_cycles(row, counts, counts->chain_cycles + common * counts->chain_common,
 					  counts->chain_far, counts->chain_near, load),
 			     warp_cycles(row, work, counts, o));
 	return ARITHMETIC_CYCLES * o->all + load * waits(n[KC_COUNT_OF_LD_GLOBAL], blocks) +
@@ -396,7 +413,7 @@ static double longest_warp_cycles(const struct kc_throughput *row, const struct 
 
 	if (!(counts->longest_cycles + counts->longest_far + counts->longest_near > 0))
 		return mean * more;
-	return fmax(mean, hypot(chain_cycles(counts, counts->longest_cycles,
+	return fmax(mean, hypot(chain_cycles(row, counts, counts->longest_cycles,
 					     counts->longest_far + counts->longest_common, counts->longest_near, load),
 				warp_cycles(row, work, counts, o) * more));
 }
@@ -464,10 +481,10 @@ int kc_resource_times(const struct kc_device *device, const struct kc_work *work
 	traffic = traffic_of(device, counts, &o, &use);
 	time_units(row, counts, &o, &use, times->ns);
 	time_memory(reached_bytes_per_s(device), row, counts, &traffic, &use, times->ns);
-	times->ns[KC_RESOURCE_CONSTANT] = constant_ns(row, counts, &use);
+	times->ns[KC_RESOURCE_CONSTANT] = constant_ns(row, work, counts, &use);
 	times->ns[KC_RESOURCE_ATOMICS] = atomics_ns(counts, &use);
-	times->ns[KC_RESOURCE_BLOCKS] = WARP_START_CYCLES * (double)work->blocks *
-					ceil((double)work->threads_per_block / KC_WARP_LANES) / (use.sms * use.hz);
+	times->ns[KC_RESOURCE_BLOCKS] =
+	    WARP_START_CYCLES * (double)work->blocks * warps_of_block(work) / (use.sms * use.hz);
 	times->ns[KC_RESOURCE_LATENCY] = latency_ns(row, work, counts, &o, &traffic, &use);
 	join(times);
 	if (isfinite(times->total_ns))

@@ -120,8 +120,8 @@ static void the_warp_that_waits_longest(void **state)
 }
 
 /* An eighth of the bytes is asked for: seven of eight loads find theirs in L1, in 38 cycles, one in device memory, in
- * 466. Of lanes at unknown addresses one goes past L1 in each request: 262 cycles, and 466 for an eighth. Eight cycles
- * of the units, and one to issue. */
+ * 466. Of lanes at unknown addresses a request waits for L2, 262 cycles, unless all of its sectors are in L1, each of
+ * which is not in one case of eight: 32 sectors, four, or one. Eight cycles of the units, and one to issue. */
 static void loads_wait_for_their_slowest_lane(void **state)
 {
 	struct kc_counts counts = {
@@ -130,7 +130,13 @@ static void loads_wait_for_their_slowest_lane(void **state)
 	(void)state;
 	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4 + (7 * 38 + 466) / 8.0, 9), 1e-6);
 	counts.assumed = KC_ASSUMED_ADDRESS;
-	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(4 + (7 * 262 + 466) / 8.0, 9), 1e-6);
+	for (double sectors = 32; sectors >= 1; sectors /= sectors > 4 ? 8 : 4) {
+		double wait = 1 - pow(7 / 8.0, sectors);
+
+		counts.of[KC_COUNT_OF_REQUESTS] = 1 / sectors;
+		assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY],
+				   hypot(4 + 38 + wait * (262 - 38) + (466 - 262) / 8.0, 9), 1e-6);
+	}
 }
 
 /* 256 threads add to one word after the other: two accesses of 29 cycles and three instructions of 4. */
@@ -197,18 +203,23 @@ static void l1_gives_to_each_lane(void **state)
 	assert_float_equal(times_on(&turing, 1, 256, counts).ns[KC_RESOURCE_L1], 64, 1e-6);
 }
 
-/* A request for each of 8 warps: 8 cycles, or 24 on 7.5. Not of the bound: how long one takes is not published. */
+/* A request for each of 8 warps: 8 cycles; on 7.5 16, and 128 for all of the block. There a warp that waits three times
+ * for memory of the SM waits once for constant memory. Not of the bound: how long one takes is not published. */
 static void constant_memory(void **state)
 {
-	struct kc_counts counts = {.of = {COUNT(FMA, 1)}, .constant_requests = 1 / 32.0, .exact = 1};
+	struct kc_counts counts = {
+	    .of = {COUNT(FMA, 1)}, .constant_requests = 1 / 32.0, .chain_cycles = 100, .chain_near = 3, .exact = 1};
 	struct kc_device turing = device;
 
 	(void)state;
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_CONSTANT], 64, 1e-6);
+	assert_float_equal(times_of(1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(100 + 3 * 29, 2), 1e-6);
 	turing.cc_major = 7;
 	turing.cc_minor = 5;
 	turing.max_threads_per_sm = 1024;
-	assert_float_equal(times_on(&turing, 1, 256, counts).ns[KC_RESOURCE_CONSTANT], 192, 1e-6);
+	assert_float_equal(times_on(&turing, 1, 256, counts).ns[KC_RESOURCE_CONSTANT], 8 * 16 + 128, 1e-6);
+	assert_float_equal(times_on(&turing, 1, 32, counts).ns[KC_RESOURCE_LATENCY], hypot(100 + 448 + 2 * 29, 3),
+			   1e-6);
 }
 
 /* 3 accesses of a thread's own memory: 4 bytes each, and 32 where the lanes of a warp take different words. */
