@@ -2,13 +2,11 @@
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"
 #include "tools/input/device_spec.h"
-#include "tools/output/format.h"
 #include "tools/output/json.h"
 #include "tools/output/table.h"
 
 #include "store/query/query.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
 
-#include "store/query/query.h"
 #include "store/query/renumbered.h"
 
 #include <errno.h>

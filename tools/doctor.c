@@ -1,11 +1,9 @@
 #include "tools/doctor/doctor.h"
 #include "command.h"
 #include "tools/input/common_options.h"
-#include "tools/system/database.h"
 #include "tools/output/colour.h"
 #include "tools/output/json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

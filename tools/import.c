@@ -3,7 +3,6 @@
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
 #include "tools/import/import_file.h"
-#include "store/common/ids/intern.h"
 #include "store/query/kernel_names.h"
 
 #include <errno.h>

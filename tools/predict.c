@@ -4,7 +4,6 @@
 #include "tools/input/count_spec.h"
 #include "tools/explain/explain.h"
 #include "tools/input/launch_options.h"
-#include "tools/output/format.h"
 #include "tools/output/models_json.h"
 
 #include <errno.h>

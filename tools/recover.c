@@ -8,7 +8,6 @@
 #include "store/database/store.h"
 #include "store/query/kernel_names.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

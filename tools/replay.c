@@ -8,7 +8,6 @@
 #include "tools/output/colour.h"
 #include "tools/input/device_spec.h"
 #include "tools/output/format.h"
-#include "tools/output/json.h"
 #include "tools/input/layer_spec.h"
 #include "tools/report/replay_forms.h"
 #include "tools/report/report_forms.h"

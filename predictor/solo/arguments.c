@@ -3,7 +3,6 @@
 #include "predictor/math/dense.h"
 #include "predictor/math/duration.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,6 @@
 #include "calls.h"
 #include "shim/worker/cupti/measuring.h"
 
-#include "predictor/device/copy.h"
-
 #include <errno.h>
 #include <limits.h>
 

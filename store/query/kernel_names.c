@@ -2,7 +2,6 @@
 #include "readable.h"
 #include "store/database/internal.h"
 
-#include <errno.h>
 #include <time.h>
 
 /* A name is nothing to wait long for. */

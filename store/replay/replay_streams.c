@@ -1,6 +1,5 @@
 #include "replay_internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

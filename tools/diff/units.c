@@ -1,6 +1,5 @@
 #include "units.h"
 
-#include "predictor/concurrency/timeline.h"
 #include "predictor/math/hash.h"
 #include "predictor/math/median.h"
 #include "predictor/math/order.h"

@@ -1,6 +1,5 @@
 /* Runs a program of our own under the library; its ledger tells whether launches
  * are seen, predicted and measured here. */
-#include "tools/calibrate/calibrate.h"
 #include "doctor.h"
 #include "inspect.h"
 #include "tools/system/library.h"

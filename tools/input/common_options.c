@@ -1,5 +1,4 @@
 #include "common_options.h"
-#include "tools/command.h"
 #include "tools/system/merging.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "lab.h"
 #include "tools/input/common_options.h"
 #include "tools/system/database.h"
-#include "tools/input/device_spec.h"
 #include "tools/output/colour.h"
 #include "tools/output/format.h"
 #include "tools/output/json.h"

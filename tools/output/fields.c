@@ -1,7 +1,6 @@
 #include "fields.h"
 #include "format.h"
 #include "json.h"
-#include "print.h"
 #include "table.h"
 
 #include <math.h>

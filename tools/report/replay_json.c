@@ -2,7 +2,6 @@
 
 #include "report_forms.h"
 #include "predictor/experience/outlook.h"
-#include "tools/command.h"
 #include "tools/input/layer_spec.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"

@@ -5,7 +5,6 @@
 #include "predictor/math/order.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "gpu_states.h"
 #include "tools/output/format.h"
 
-#include "store/database/schema.h"
 #include "store/journal/journal.h"
 #include "store/query/rows.h"
 

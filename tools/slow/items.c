@@ -1,6 +1,5 @@
 #include "items.h"
 
-#include "predictor/concurrency/timeline.h"
 #include "store/common/ids/intern.h"
 #include "store/database/schema.h"
 

@@ -1,6 +1,5 @@
 #include "ptx_parser.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define REGISTERS_MAX (1u << 20)

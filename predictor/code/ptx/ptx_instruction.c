@@ -1,6 +1,5 @@
 #include "ptx_parser.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define UNRESOLVED UINT32_MAX /* a target whose scope has not ended */

@@ -1,6 +1,5 @@
 #include "ptx_parser.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define ELEMENTS_MAX 255u

@@ -1,6 +1,5 @@
 #include "store/database/internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define SKETCH 9 /* its parameter comes after those of the key and before those of the sums */

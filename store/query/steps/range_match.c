@@ -2,7 +2,6 @@
 
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
-#include "store/journal/entry.h"
 #include "store/query/rows.h"
 
 #include <errno.h>

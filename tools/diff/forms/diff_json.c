@@ -3,8 +3,6 @@
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
-#include <math.h>
-
 const char *kc_diff_what_name(enum kc_diff_what what)
 {
 	static const char *const names[] = {

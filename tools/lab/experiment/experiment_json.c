@@ -2,8 +2,6 @@
 #include "experiment.h"
 #include "tools/output/json.h"
 
-#include <math.h>
-
 static json_t *claim_json(const struct kc_claim *claim)
 {
 	json_t *out = json_object();

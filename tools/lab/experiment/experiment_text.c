@@ -1,7 +1,6 @@
 #include "tools/command.h"
 #include "tools/system/database.h"
 #include "experiment.h"
-#include "tools/output/format.h"
 #include "tools/output/table.h"
 
 #include <errno.h>

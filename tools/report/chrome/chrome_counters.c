@@ -1,9 +1,7 @@
-#include "tools/command.h"
 #include "chrome_counters.h"
 
 #include "store/database/schema.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,6 +1,5 @@
 #include "html_internal.h"
 #include "tools/command.h"
-#include "tools/output/json.h"
 #include "tools/report/report_forms.h"
 #include "tools/system/database.h"
 

@@ -1,7 +1,6 @@
 #include "html_internal.h"
 #include "sha256.h"
 #include "tools/output/format.h"
-#include "tools/output/print.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>

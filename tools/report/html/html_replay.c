@@ -5,7 +5,6 @@
 #include "tools/report/report_forms.h"
 #include "predictor/math/order.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define MOST UINT64_C(400000) /* launches: some hundred thousand take a second */

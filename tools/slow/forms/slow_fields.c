@@ -4,7 +4,6 @@
 #include "store/database/schema.h"
 #include "store/query/names.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "tools/output/colour.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/format.h"
-#include "tools/output/print.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 #include "run_blocks.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 #include "predictor/code/formula/counting.h"
 
-#include <stddef.h>
-
 /*
  * Loops that ptxas unrolls as a whole, as they count from a constant to a constant
  * in few steps: what they load from constant memory is at fixed addresses then, and
