@@ -134,27 +134,20 @@ static int export_main(int argc, char **argv, const struct kc_command *self)
 	struct request request = {.common.may_be_several = 1};
 	struct kc_selection selection;
 	struct kc_store *store;
-	char path[PATH_MAX], why[256];
-	int rc, status = KC_EXIT_FAILED;
+	char path[PATH_MAX];
+	int status = KC_EXIT_FAILED;
 
 	kc_output_guard();
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	kc_database_path(kc_common_database(&request.common), path, sizeof(path));
 	store = kc_database_read(path);
-	if (!store) {
-		kc_filter_choice_free(&request.filter);
-		return KC_EXIT_FAILED;
-	}
-	rc = kc_query_select(store, request.run, &selection, why, sizeof(why));
-	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", kc_database_shown(path), why);
-	else if (rc < 0)
-		kc_database_unreadable(path, rc);
-	else
+	if (store)
+		status = kc_database_select(store, path, request.run, &selection);
+	if (status == KC_EXIT_OK)
 		status = export_launches(&request, store, path, &selection);
 	kc_filter_choice_free(&request.filter);
 	kc_store_close(store);
-	return rc == -EINVAL ? KC_EXIT_USAGE : status;
+	return status;
 }
 
 const struct kc_command kc_command_export = {

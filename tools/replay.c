@@ -476,15 +476,12 @@ static int replay_store(const struct request *request, struct kc_store *store, c
 	    .knowledge = knowledge,
 	    .device = device,
 	};
-	char why[256] = "";
-	int rc = kc_query_select(store, request->of.run ? request->of.run : "all", &wanted.selection, why, sizeof(why)),
-	    status;
+	int status = kc_database_select(store, path, request->of.run ? request->of.run : "all", &wanted.selection), rc;
 
-	if (rc == -EINVAL || rc == -ENOENT) {
-		kc_error("%s: %s", kc_database_shown(path), why);
-		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-	}
-	if (rc == 0 && device && (rc = device_is_known(store, &wanted.selection, path)) > 0)
+	if (status != KC_EXIT_OK)
+		return status;
+	rc = device ? device_is_known(store, &wanted.selection, path) : 0;
+	if (rc > 0)
 		return KC_EXIT_USAGE;
 	if (rc < 0) {
 		kc_database_unreadable(path, rc);

@@ -96,6 +96,15 @@ static int open_store(void)
 	return kc_store_hold(storing.store) == KC_STORE_MOVED ? follow() : 0;
 }
 
+static int commit_or_roll_back(int error)
+{
+	if (!error)
+		error = kc_store_commit(storing.store);
+	if (error)
+		kc_store_rollback(storing.store);
+	return error;
+}
+
 static int write_batch(struct kc_slot **slots, uint32_t n)
 {
 	int error = kc_store_begin(storing.store);
@@ -104,11 +113,7 @@ static int write_batch(struct kc_slot **slots, uint32_t n)
 		error = kc_store_slot(storing.store, slots[i]);
 		kc_journal_touched(kc__shim.journal, slots[i]);
 	}
-	if (!error)
-		error = kc_store_commit(storing.store);
-	if (error)
-		kc_store_rollback(storing.store);
-	return error;
+	return commit_or_roll_back(error);
 }
 
 /* Messages that a full journal had no room for. */
@@ -123,11 +128,7 @@ static int write_messages(void)
 			slot.index = index++;
 			error = kc_store_slot(storing.store, &slot);
 		}
-	if (!error)
-		error = kc_store_commit(storing.store);
-	if (error)
-		kc_store_rollback(storing.store);
-	return error;
+	return commit_or_roll_back(error);
 }
 
 static void store_failed(int error)
@@ -271,11 +272,7 @@ static int write_lost_messages(void)
 	}
 	if (!error)
 		error = kc_store_process_end(storing.store, kc__shim.header, "exit");
-	if (!error)
-		error = kc_store_commit(storing.store);
-	if (error)
-		kc_store_rollback(storing.store);
-	return error;
+	return commit_or_roll_back(error);
 }
 
 void kc__storing_say_lost(int error)

@@ -1,4 +1,5 @@
 #include "internal.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,16 +22,8 @@ static int64_t *place_of(struct kc__local_rows *rows, uint32_t local)
 	number = kc_ids_number(&rows->ids, local);
 	if (!number)
 		return NULL;
-	if (number >= rows->capacity) {
-		size_t capacity = 2 * (size_t)number + 64;
-		int64_t *grown = realloc(rows->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + rows->capacity, 0, (capacity - rows->capacity) * sizeof(*grown));
-		rows->at = grown;
-		rows->capacity = capacity;
-	}
+	if (KC_ROOM(rows->at, rows->capacity, number))
+		return NULL;
 	return &rows->at[number];
 }
 

@@ -27,14 +27,6 @@ static void bind_text(sqlite3_stmt *stmt, int i, const char *text)
 	sqlite3_bind_text(stmt, i, text, -1, SQLITE_TRANSIENT);
 }
 
-static void bind_known(sqlite3_stmt *stmt, int i, int64_t value)
-{
-	if (value)
-		sqlite3_bind_int64(stmt, i, value);
-	else
-		sqlite3_bind_null(stmt, i);
-}
-
 static int link_local(struct kc_store *s, enum kc__statement which, uint32_t local, int64_t row)
 {
 	sqlite3_stmt *stmt = kc__statement(s, which);
@@ -169,14 +161,14 @@ static int add_stream(struct kc_store *s, const struct kc_stream_entry *entry)
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
 		sqlite3_bind_int64(stmt, 2, entry->id);
-		bind_known(stmt, 3, device);
+		kc__bind_known(stmt, 3, device);
 		sqlite3_bind_int64(stmt, 4, (int64_t)entry->handle);
 		sqlite3_bind_int64(stmt, 5, (int64_t)entry->context);
 		sqlite3_bind_int64(stmt, 6, entry->priority);
 		sqlite3_bind_int64(stmt, 7, entry->flags);
 		bind_text(stmt, 8, stream_kind_name(entry->kind));
-		bind_known(stmt, 9, entry->per_thread);
-		bind_known(stmt, 10, entry->lane);
+		kc__bind_known(stmt, 9, entry->per_thread);
+		kc__bind_known(stmt, 10, entry->lane);
 	}
 	return kc__run(s, stmt);
 }
@@ -196,7 +188,7 @@ static int add_call_site(struct kc_store *s, const struct kc_call_site_entry *en
 		bind_text(stmt, 5, symbol);
 		bind_text(stmt, 6, host_symbol);
 		sqlite3_bind_int64(stmt, 7, (int64_t)entry->address);
-		bind_known(stmt, 8, (int64_t)entry->host_function);
+		kc__bind_known(stmt, 8, (int64_t)entry->host_function);
 	}
 	return kc__run(s, stmt);
 }
@@ -233,8 +225,8 @@ static int insert_kernel(struct kc_store *s, const struct kc_kernel_entry *entry
 		bind_kernel(stmt, entry, mangled, module);
 		sqlite3_bind_int64(stmt, 6, entry->resources.local_bytes);
 		sqlite3_bind_int64(stmt, 7, entry->resources.max_threads_per_block);
-		bind_known(stmt, 8, entry->binary_version);
-		bind_known(stmt, 9, entry->ptx_version);
+		kc__bind_known(stmt, 8, entry->binary_version);
+		kc__bind_known(stmt, 9, entry->ptx_version);
 	}
 	return kc__run(s, stmt);
 }
@@ -381,7 +373,7 @@ static int add_message(struct kc_store *s, uint64_t index, const struct kc_messa
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(index & KC_SEQUENCE_MASK));
 		sqlite3_bind_int64(stmt, 2, s->process);
-		bind_known(stmt, 3, entry->time_ns);
+		kc__bind_known(stmt, 3, entry->time_ns);
 		sqlite3_bind_int64(stmt, 4, entry->severity);
 		bind_text(stmt, 5, kc_message_name(entry->code));
 		bind_text(stmt, 6, text[0] ? text : kc_message_text(entry->code));
@@ -409,62 +401,38 @@ static int add_gpu_state(struct kc_store *s, uint64_t index, const struct kc_gpu
 		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)(index & KC_SEQUENCE_MASK));
 		sqlite3_bind_int64(stmt, 2, device);
 		sqlite3_bind_int64(stmt, 3, kc_minus_ns(entry->time_ns, s->base_ns));
-		bind_known(stmt, 4, entry->sm_mhz);
-		bind_known(stmt, 5, entry->memory_mhz);
-		bind_known(stmt, 6, entry->power_mw);
+		kc__bind_known(stmt, 4, entry->sm_mhz);
+		kc__bind_known(stmt, 5, entry->memory_mhz);
+		kc__bind_known(stmt, 6, entry->power_mw);
 		sqlite3_bind_int64(stmt, 7, (int64_t)entry->slowed);
 		sqlite3_bind_int64(stmt, 8, entry->others);
 	}
 	return kc__run(s, stmt);
 }
 
-static size_t least_bytes(uint32_t kind)
-{
-	switch (kind) {
-	case KC_KIND_DEVICE:
-		return sizeof(struct kc_device_entry);
-	case KC_KIND_STREAM:
-		return sizeof(struct kc_stream_entry);
-	case KC_KIND_KERNEL:
-		return sizeof(struct kc_kernel_entry);
-	case KC_KIND_CALL_SITE:
-		return sizeof(struct kc_call_site_entry);
-	case KC_KIND_ARGUMENTS:
-		return sizeof(struct kc_arguments_entry);
-	case KC_KIND_CODE:
-		return sizeof(struct kc_code_entry);
-	case KC_KIND_CODE_PLACE:
-		return sizeof(struct kc_code_place_entry);
-	case KC_KIND_KERNEL_TEXT:
-		return sizeof(struct kc_kernel_text_entry);
-	case KC_KIND_EVENT:
-		return sizeof(struct kc_event_entry);
-	case KC_KIND_PAST:
-		return sizeof(struct kc_past_entry);
-	case KC_KIND_WORK:
-		return offsetof(struct kc_work_entry, numbers);
-	case KC_KIND_STREAM_CALL:
-		return sizeof(struct kc_stream_call);
-	case KC_KIND_LAMBDA:
-		return sizeof(struct kc_lambda_entry);
-	case KC_KIND_MESSAGE:
-		return sizeof(struct kc_message_entry);
-	case KC_KIND_GPU_STATE:
-		return sizeof(struct kc_gpu_state_entry);
-	case KC_KIND_OPERATOR:
-		return sizeof(struct kc_operator_entry);
-	case KC_KIND_LAUNCHED_BY:
-		return sizeof(struct kc_launched_by_entry);
-	case KC_KIND_STEP:
-		return sizeof(struct kc_step_entry);
-	case KC_KIND_SCOPE:
-		return sizeof(struct kc_scope_entry);
-	case KC_KIND_LAUNCHED_IN:
-		return sizeof(struct kc_launched_in_entry);
-	default:
-		return SIZE_MAX;
-	}
-}
+/* 0: not the kind of an entry. */
+static const size_t least_bytes[] = {
+    [KC_KIND_DEVICE] = sizeof(struct kc_device_entry),
+    [KC_KIND_STREAM] = sizeof(struct kc_stream_entry),
+    [KC_KIND_KERNEL] = sizeof(struct kc_kernel_entry),
+    [KC_KIND_CALL_SITE] = sizeof(struct kc_call_site_entry),
+    [KC_KIND_ARGUMENTS] = sizeof(struct kc_arguments_entry),
+    [KC_KIND_CODE] = sizeof(struct kc_code_entry),
+    [KC_KIND_CODE_PLACE] = sizeof(struct kc_code_place_entry),
+    [KC_KIND_KERNEL_TEXT] = sizeof(struct kc_kernel_text_entry),
+    [KC_KIND_EVENT] = sizeof(struct kc_event_entry),
+    [KC_KIND_PAST] = sizeof(struct kc_past_entry),
+    [KC_KIND_WORK] = offsetof(struct kc_work_entry, numbers),
+    [KC_KIND_STREAM_CALL] = sizeof(struct kc_stream_call),
+    [KC_KIND_LAMBDA] = sizeof(struct kc_lambda_entry),
+    [KC_KIND_MESSAGE] = sizeof(struct kc_message_entry),
+    [KC_KIND_GPU_STATE] = sizeof(struct kc_gpu_state_entry),
+    [KC_KIND_OPERATOR] = sizeof(struct kc_operator_entry),
+    [KC_KIND_LAUNCHED_BY] = sizeof(struct kc_launched_by_entry),
+    [KC_KIND_STEP] = sizeof(struct kc_step_entry),
+    [KC_KIND_SCOPE] = sizeof(struct kc_scope_entry),
+    [KC_KIND_LAUNCHED_IN] = sizeof(struct kc_launched_in_entry),
+};
 
 int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 {
@@ -472,12 +440,12 @@ int kc__entry(struct kc_store *s, const struct kc_slot *slot)
 	const void *payload;
 	int rc;
 
-	if (least_bytes(slot->kind) == SIZE_MAX)
+	if (slot->kind >= sizeof(least_bytes) / sizeof(*least_bytes) || !least_bytes[slot->kind])
 		return kc__torn(s, slot->index);
 	rc = kc_assemble(&s->assembler, slot, &payload, &bytes);
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
-	if (rc < 0 || bytes < least_bytes(slot->kind))
+	if (rc < 0 || bytes < least_bytes[slot->kind])
 		return kc__torn(s, slot->index);
 	switch (slot->kind) {
 	case KC_KIND_DEVICE:

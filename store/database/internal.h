@@ -149,6 +149,8 @@ int kc__within(const struct kc_store *s);
 /* statements.c */
 /* A statement ready for binding, or NULL (kc__errno tells why). */
 sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which);
+/* NULL where it is 0, not known. */
+void kc__bind_known(sqlite3_stmt *stmt, int i, int64_t value);
 /* Steps once and resets. 0 or -errno. */
 int kc__run(struct kc_store *s, sqlite3_stmt *stmt);
 /* Sets *value to the first column of the first row, if there is one, and resets. 0 or -errno. */

@@ -5,14 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static void bind_unless_zero(sqlite3_stmt *stmt, int i, int64_t value)
-{
-	if (value)
-		sqlite3_bind_int64(stmt, i, value);
-	else
-		sqlite3_bind_null(stmt, i);
-}
-
 static int add_event(struct kc_store *s, const struct kc_event_entry *entry)
 {
 	sqlite3_stmt *stmt = kc__statement(s, KC__ADD_EVENT);
@@ -25,9 +17,9 @@ static int add_event(struct kc_store *s, const struct kc_event_entry *entry)
 		sqlite3_bind_int64(stmt, 1, s->process);
 		sqlite3_bind_int64(stmt, 2, (int64_t)entry->number);
 		sqlite3_bind_text(stmt, 3, kc_order_event_name(entry->kind), -1, SQLITE_STATIC);
-		bind_unless_zero(stmt, 4, kernel);
-		bind_unless_zero(stmt, 5, entry->time_ns);
-		bind_unless_zero(stmt, 6, device);
+		kc__bind_known(stmt, 4, kernel);
+		kc__bind_known(stmt, 5, entry->time_ns);
+		kc__bind_known(stmt, 6, device);
 	}
 	return kc__run(s, stmt);
 }
@@ -44,9 +36,9 @@ static int add_past(struct kc_store *s, const struct kc_past_entry *entry)
 
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
-		bind_unless_zero(stmt, 2, entry->source);
+		kc__bind_known(stmt, 2, entry->source);
 		sqlite3_bind_int64(stmt, 3, (int64_t)entry->checksum);
-		bind_unless_zero(stmt, 4, (int64_t)entry->prior);
+		kc__bind_known(stmt, 4, (int64_t)entry->prior);
 	}
 	return kc__run(s, stmt);
 }
@@ -114,7 +106,7 @@ static void bind_graph(struct kc_store *s, sqlite3_stmt *stmt, const struct kc_g
 {
 	int is_measured = launch->measured_end_ns != 0;
 
-	bind_unless_zero(stmt, 8, launch->number);
+	kc__bind_known(stmt, 8, launch->number);
 	bind_time(s, stmt, 9, launch->start_ns);
 	bind_time(s, stmt, 10, launch->end_ns);
 	bind_time(s, stmt, 11, is_measured ? launch->measured_start_ns : 0);
@@ -123,7 +115,7 @@ static void bind_graph(struct kc_store *s, sqlite3_stmt *stmt, const struct kc_g
 		sqlite3_bind_text(stmt, 13, kc_unmeasured_name(launch->unmeasured), -1, SQLITE_STATIC);
 	else
 		sqlite3_bind_null(stmt, 13);
-	bind_unless_zero(stmt, 14, is_measured ? (int64_t)(launch->known + launch->measured_after) : 0);
+	kc__bind_known(stmt, 14, is_measured ? (int64_t)(launch->known + launch->measured_after) : 0);
 }
 
 static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_stream_call *call,
@@ -140,10 +132,10 @@ static int add_stream_call(struct kc_store *s, uint64_t index, const struct kc_s
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process << KC_SEQUENCE_BITS | (int64_t)index);
 		sqlite3_bind_int64(stmt, 2, call->kind);
-		bind_unless_zero(stmt, 3, stream);
-		bind_unless_zero(stmt, 4, device);
+		kc__bind_known(stmt, 3, stream);
+		kc__bind_known(stmt, 4, device);
 		sqlite3_bind_int64(stmt, 5, kc_minus_ns(call->time_ns, s->base_ns));
-		bind_unless_zero(stmt, 6, ns);
+		kc__bind_known(stmt, 6, ns);
 		sqlite3_bind_int64(stmt, 7, (int64_t)call->known);
 		bind_graph(s, stmt, launch ? launch : &none);
 	}

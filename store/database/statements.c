@@ -153,6 +153,14 @@ sqlite3_stmt *kc__statement(struct kc_store *s, enum kc__statement which)
 	return s->statements[which];
 }
 
+void kc__bind_known(sqlite3_stmt *stmt, int i, int64_t value)
+{
+	if (value)
+		sqlite3_bind_int64(stmt, i, value);
+	else
+		sqlite3_bind_null(stmt, i);
+}
+
 int kc__run(struct kc_store *s, sqlite3_stmt *stmt)
 {
 	int rc;

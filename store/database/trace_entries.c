@@ -2,14 +2,6 @@
 
 #include <math.h>
 
-static void bind_unless_zero(sqlite3_stmt *stmt, int i, int64_t value)
-{
-	if (value)
-		sqlite3_bind_int64(stmt, i, value);
-	else
-		sqlite3_bind_null(stmt, i);
-}
-
 static int64_t launch_row(const struct kc_store *s, uint64_t index)
 {
 	return s->process << KC_SEQUENCE_BITS | (int64_t)(index & KC_SEQUENCE_MASK);
@@ -48,7 +40,7 @@ static int add_launched_by(struct kc_store *s, const struct kc_launched_by_entry
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, launch_row(s, entry->launch));
 		sqlite3_bind_int64(stmt, 2, entry->id);
-		bind_unless_zero(stmt, 3, entry->parts);
+		kc__bind_known(stmt, 3, entry->parts);
 	}
 	return kc__run(s, stmt);
 }
@@ -75,7 +67,7 @@ static int add_scope(struct kc_store *s, const void *payload, size_t bytes)
 	if (stmt) {
 		sqlite3_bind_int64(stmt, 1, s->process);
 		sqlite3_bind_int64(stmt, 2, entry->id);
-		bind_unless_zero(stmt, 3, entry->parent);
+		kc__bind_known(stmt, 3, entry->parent);
 		sqlite3_bind_text(stmt, 4, kc_scope_kind_name(entry->kind), -1, SQLITE_STATIC);
 		sqlite3_bind_text(stmt, 5, kc__text_at(payload, bytes, &offset), -1, SQLITE_TRANSIENT);
 	}

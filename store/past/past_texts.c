@@ -1,4 +1,5 @@
 #include "past_texts.h"
+#include "store/common/growing.h"
 #include "store/database/internal.h"
 
 #include "predictor/code/stored/packed_text.h"
@@ -41,21 +42,6 @@ static void *copy(struct kc_store *s, const void *packed, size_t bytes, const ch
 	return both;
 }
 
-static int grow(struct kc__past_texts *texts)
-{
-	size_t more = texts->capacity ? 2 * texts->capacity : 64;
-	struct kc_past_text *at;
-
-	if (texts->count < texts->capacity)
-		return 0;
-	at = realloc(texts->at, more * sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	texts->at = at;
-	texts->capacity = more;
-	return 0;
-}
-
 static int add(struct kc_store *s, struct kc__past_texts *texts, sqlite3_stmt *row)
 {
 	const char *mangled = (const char *)sqlite3_column_text(row, MANGLED);
@@ -70,7 +56,7 @@ static int add(struct kc_store *s, struct kc__past_texts *texts, sqlite3_stmt *r
 	    texts->bytes + packed_bytes > KC_PAST_TEXTS_BYTES ||
 	    kc__past_texts_find(texts, mangled, hash, (uint32_t)architecture))
 		return 0;
-	if (grow(texts) || !(kept = copy(s, packed, packed_bytes, mangled)))
+	if (KC_ROOM(texts->at, texts->capacity, texts->count) || !(kept = copy(s, packed, packed_bytes, mangled)))
 		return -ENOMEM;
 	texts->bytes += packed_bytes;
 	texts->at[texts->count++] = (struct kc_past_text){

@@ -1,11 +1,11 @@
 #include "replay_internal.h"
 #include "predictor/math/order.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define HELD_NS 2000000000ll /* let go without waiting any longer, as live */
-#define FIRST_PENDING 256u
 
 /* Of two that ended at once, the one that was called first. */
 KC_ORDER_OF_POINTERS(by_end, struct kc__op, KC_UP(end_ns) ?: KC_BY(x, y))
@@ -60,15 +60,8 @@ static int push(struct kc__pending *p, int64_t known_ns, uint32_t op)
 {
 	size_t i = p->count;
 
-	if (i == p->capacity) {
-		size_t capacity = i ? 2 * i : FIRST_PENDING;
-		struct kc__awaited_op *grown = realloc(p->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		p->at = grown;
-		p->capacity = capacity;
-	}
+	if (KC_ROOM(p->at, p->capacity, i))
+		return -ENOMEM;
 	p->count++;
 	for (; i && p->at[(i - 1) / 2].known_ns > known_ns; i = (i - 1) / 2)
 		p->at[i] = p->at[(i - 1) / 2];

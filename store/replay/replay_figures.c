@@ -1,4 +1,5 @@
 #include "replay_figures.h"
+#include "store/common/growing.h"
 #include "store/database/rollups/rollup.h"
 #include "store/query/report/report_internal.h"
 #include "predictor/math/order.h"
@@ -88,15 +89,8 @@ static int note_mark(struct kc__figures *f, const struct kc_replay_launch *l, in
 {
 	if (l->unpredictable || !l->measured_end_ns || l->excluded)
 		return 0;
-	if (f->mark_count == f->mark_capacity) {
-		size_t capacity = f->mark_capacity ? 2 * f->mark_capacity : 1024;
-		struct mark *grown = realloc(f->marks, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->marks = grown;
-		f->mark_capacity = capacity;
-	}
+	if (KC_ROOM(f->marks, f->mark_capacity, f->mark_count))
+		return -ENOMEM;
 	f->marks[f->mark_count++] = (struct mark){
 	    .device = device,
 	    .measured_start_ns = l->measured_start_ns,

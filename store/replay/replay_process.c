@@ -1,28 +1,12 @@
 /* What is read of a process beside its operations. */
 #include "replay_load.h"
+#include "store/common/growing.h"
 #include "store/query/rows.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Room for one more in an array of count elements; *at moves. 0 or -ENOMEM. */
-static int make_room(void **at, size_t count, size_t *capacity, size_t element_bytes)
-{
-	enum { FIRST = 64 };
-	size_t more = *capacity ? 2 * *capacity : FIRST;
-	void *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = realloc(*at, more * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = more;
-	return 0;
-}
 
 /* Calls fn for each row of a process, up to max of them. 0 or -errno. */
 static int each_row(struct kc__loader *loader, enum kc__load which, int64_t process, uint32_t max,
@@ -57,7 +41,7 @@ static int add_event(sqlite3_stmt *row, void *into)
 {
 	struct kc__recorded_events *events = into;
 	int64_t number = sqlite3_column_int64(row, 0);
-	int rc = make_room((void **)&events->at, events->count, &events->capacity, sizeof(*events->at));
+	int rc = KC_ROOM(events->at, events->capacity, events->count);
 
 	if (rc || number <= 0 || number > KC_EVENTS_MAX)
 		return rc;
@@ -108,7 +92,7 @@ int kc__began_with_load(struct kc__loader *loader, int64_t process, struct kc_pa
 static int add_counted(sqlite3_stmt *row, void *into)
 {
 	struct kc__counted_work *work = into;
-	int rc = make_room((void **)&work->at, work->count, &work->capacity, sizeof(*work->at));
+	int rc = KC_ROOM(work->at, work->capacity, work->count);
 
 	if (rc)
 		return rc;

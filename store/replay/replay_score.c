@@ -1,11 +1,11 @@
 #include "replay_figures.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_MEASURED 8u
 #define LOW_QUANTILE 0.05 /* of a 90 % interval */
 #define HIGH_QUANTILE 0.95
 #define MISS_COST 20.0   /* 2 / (1 - 0.9): the interval score of Gneiting and Raftery 2007, Equation 43 */
@@ -17,15 +17,8 @@ static int push(struct kc__heap *h, int64_t value)
 {
 	uint32_t i = h->count;
 
-	if (i == h->capacity) {
-		uint32_t capacity = i ? 2 * i : FIRST_MEASURED;
-		int64_t *grown = realloc(h->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		h->at = grown;
-		h->capacity = capacity;
-	}
+	if (KC_ROOM(h->at, h->capacity, i))
+		return -ENOMEM;
 	h->count++;
 	for (; i && h->at[(i - 1) / 2] < value; i = (i - 1) / 2)
 		h->at[i] = h->at[(i - 1) / 2];

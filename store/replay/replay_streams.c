@@ -1,9 +1,8 @@
 #include "replay_internal.h"
+#include "store/common/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FIRST_STREAMS 16u
 
 static struct kc_timeline *fresh_timeline(struct kc_timeline *tl, const struct kc_device *device)
 {
@@ -53,15 +52,8 @@ static struct kc__replay_stream *add_stream(struct kc_store *store, struct kc__u
 {
 	struct kc__replay_stream *stream;
 
-	if (device->stream_count == device->stream_capacity) {
-		uint32_t capacity = device->stream_capacity ? 2 * device->stream_capacity : 8;
-		struct kc__replay_stream **grown = realloc(device->streams, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		device->streams = grown;
-		device->stream_capacity = capacity;
-	}
+	if (KC_ROOM(device->streams, device->stream_capacity, device->stream_count))
+		return NULL;
 	stream = kc__take(store, sizeof(*stream)) ? NULL : calloc(1, sizeof(*stream));
 	if (!stream)
 		return NULL;
@@ -93,16 +85,8 @@ static struct kc__replay_stream **slot_of(struct kc__used_devices *used, int64_t
 
 	if (stream && !number)
 		return NULL;
-	if (number >= used->stream_capacity) {
-		size_t capacity = 2 * (size_t)number + FIRST_STREAMS;
-		struct kc__replay_stream **grown = realloc(used->streams, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + used->stream_capacity, 0, (capacity - used->stream_capacity) * sizeof(*grown));
-		used->streams = grown;
-		used->stream_capacity = capacity;
-	}
+	if (KC_ROOM(used->streams, used->stream_capacity, number))
+		return NULL;
 	return &used->streams[number];
 }
 

@@ -31,22 +31,16 @@ void kc_side_borrow(struct kc_side *side, struct kc_store *store, const char *pa
 int kc_side_select(struct kc_side *side, const char *which)
 {
 	struct kc_selection selection;
-	char why[256];
-	int rc;
+	int status;
 
 	if (which && (!*which || !strcmp(which, "all"))) {
 		kc_error("expected the number of one run, not \"%s\"", which);
 		return KC_EXIT_USAGE;
 	}
-	rc = kc_query_select(side->store, which, &selection, why, sizeof(why));
-	if (rc == -EINVAL || rc == -ENOENT)
-		kc_error("%s: %s", kc_database_shown(side->path), why);
-	else if (rc < 0)
-		kc_database_unreadable(side->path, rc);
-	if (rc < 0)
-		return rc == -EINVAL ? KC_EXIT_USAGE : KC_EXIT_FAILED;
-	side->ids[side->count++] = selection.last_run;
-	return KC_EXIT_OK;
+	status = kc_database_select(side->store, side->path, which, &selection);
+	if (status == KC_EXIT_OK)
+		side->ids[side->count++] = selection.last_run;
+	return status;
 }
 
 int kc_side_select_listed(struct kc_side *side, const char *option, const char *list)

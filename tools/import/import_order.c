@@ -1,6 +1,7 @@
 #include "import_order.h"
 #include "tools/command.h"
 #include "tools/output/format.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,16 +27,8 @@ static struct kc_order_stream *stream_of(struct kc_import_order *order, const st
 	const int64_t numbers[] = {row->device, row->context, row->stream};
 	uint32_t id = kc_intern_two(&order->streams, 's', numbers, sizeof(numbers), row->process, strlen(row->process));
 
-	if (id > order->capacity) {
-		size_t capacity = 2 * (size_t)id;
-		struct kc_order_stream *grown = realloc(order->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + order->capacity, 0, (capacity - order->capacity) * sizeof(*grown));
-		order->at = grown;
-		order->capacity = capacity;
-	}
+	if (KC_ROOM(order->at, order->capacity, id - 1))
+		return NULL;
 	return id ? order->at + id - 1 : NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "import_process.h"
 #include "import_file.h"
 #include "trace_slot.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -124,16 +125,8 @@ int kc__import_declare(struct kc__import_process *p, uint32_t id)
 {
 	size_t word = id / 64;
 
-	if (word >= p->declared_words) {
-		size_t words = 2 * word + 4;
-		uint64_t *grown = realloc(p->declared, words * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + p->declared_words, 0, (words - p->declared_words) * sizeof(*grown));
-		p->declared = grown;
-		p->declared_words = words;
-	}
+	if (KC_ROOM(p->declared, p->declared_words, word))
+		return -ENOMEM;
 	if (p->declared[word] >> (id % 64) & 1)
 		return 0;
 	p->declared[word] |= UINT64_C(1) << (id % 64);
@@ -142,15 +135,8 @@ int kc__import_declare(struct kc__import_process *p, uint32_t id)
 
 struct kc_slot *kc__import_enqueue(struct kc__import_process *p)
 {
-	if (p->queued == p->capacity) {
-		size_t capacity = p->capacity ? 2 * p->capacity : 64;
-		struct kc_slot *grown = realloc(p->queue, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		p->queue = grown;
-		p->capacity = capacity;
-	}
+	if (KC_ROOM(p->queue, p->capacity, p->queued))
+		return NULL;
 	memset(&p->queue[p->queued], 0, sizeof(*p->queue));
 	return &p->queue[p->queued++];
 }

@@ -195,3 +195,15 @@ void kc_database_working_end(struct kc_database_working *working)
 	pthread_mutex_destroy(&working->lock);
 	kc_progress_end(&working->progress);
 }
+
+int kc_database_select(struct kc_store *store, const char *path, const char *which, struct kc_selection *out)
+{
+	char why[256];
+	int rc = kc_query_select(store, which, out, why, sizeof(why));
+
+	if (rc == -EINVAL || rc == -ENOENT)
+		kc_error("%s: %s", kc_database_shown(path), why);
+	else if (rc < 0)
+		kc_database_unreadable(path, rc);
+	return rc == -EINVAL ? KC_EXIT_USAGE : rc < 0 ? KC_EXIT_FAILED : KC_EXIT_OK;
+}

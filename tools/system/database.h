@@ -4,6 +4,7 @@
 #define KC_DATABASE_H
 
 #include "store/database/store.h"
+#include "store/query/query.h"
 #include "tools/output/progress.h"
 
 #include <pthread.h>
@@ -36,6 +37,9 @@ struct kc_database_working {
 /* doing: "replayed". is_told 0: nothing is told. working must stay where it is. */
 void kc_database_working_begin(struct kc_database_working *working, const char *path, const char *doing, int is_told);
 void kc_database_working_end(struct kc_database_working *working);
+
+/* The runs of an open database, as for kc_query_select(). An exit status, after a message. */
+int kc_database_select(struct kc_store *store, const char *path, const char *which, struct kc_selection *out);
 
 /* Reports what is wrong with a database that was opened and cannot be read. rc: < 0. */
 void kc_database_unreadable(const char *path, int rc);

@@ -1,4 +1,5 @@
 #include "rollup.h"
+#include "store/common/growing.h"
 #include "store/journal/journal.h"
 
 #include <errno.h>
@@ -82,15 +83,8 @@ static struct kc__rollup *find_or_add(struct kc__rollups *r, const struct kc__ro
 
 static int keep_error(struct kc__rollup *r, double error)
 {
-	if (r->error_count == r->error_capacity) {
-		size_t capacity = r->error_capacity ? r->error_capacity * 2 : 64;
-		float *errors = realloc(r->errors, capacity * sizeof(*errors));
-
-		if (!errors)
-			return -ENOMEM;
-		r->errors = errors;
-		r->error_capacity = capacity;
-	}
+	if (KC_ROOM(r->errors, r->error_capacity, r->error_count))
+		return -ENOMEM;
 	r->errors[r->error_count++] = (float)error;
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "prune.h"
 #include "forget.h"
 
+#include "store/common/growing.h"
 #include "store/common/process.h"
 #include "store/database/internal.h"
 
@@ -110,15 +111,8 @@ static struct kc_prunable *room(struct planner *p)
 {
 	struct kc_prune_plan *plan = p->plan;
 
-	if (plan->count == p->capacity) {
-		size_t capacity = 2 * p->capacity + 16;
-		struct kc_prunable *grown = realloc(plan->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		plan->at = grown;
-		p->capacity = capacity;
-	}
+	if (KC_ROOM(plan->at, p->capacity, plan->count))
+		return NULL;
 	memset(&plan->at[plan->count], 0, sizeof(*plan->at));
 	return &plan->at[plan->count];
 }

@@ -1,5 +1,6 @@
 #include "report_internal.h"
 #include "predictor/math/order.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,15 +8,8 @@
 
 static int add_part(struct kc__group *group, const struct kc__rollup *rollup)
 {
-	if (group->part_count == group->part_capacity) {
-		size_t capacity = group->part_capacity ? group->part_capacity * 2 : 16;
-		const struct kc__rollup **parts = realloc(group->parts, capacity * sizeof(*parts));
-
-		if (!parts)
-			return -ENOMEM;
-		group->parts = parts;
-		group->part_capacity = capacity;
-	}
+	if (KC_ROOM(group->parts, group->part_capacity, group->part_count))
+		return -ENOMEM;
 	group->parts[group->part_count++] = rollup;
 	return 0;
 }

@@ -1,3 +1,4 @@
+#include "store/common/growing.h"
 #include "store/common/ids/ids.h"
 #include "store/query/names.h"
 #include "kernel_class.h"
@@ -31,16 +32,8 @@ static struct kc__group *group_of(struct by_id *groups, int64_t id)
 
 	if (!number)
 		return NULL;
-	if (number >= groups->capacity) {
-		size_t capacity = 2 * (size_t)number + 16;
-		struct kc__group **at = realloc(groups->at, capacity * sizeof(*at));
-
-		if (!at)
-			return NULL;
-		memset(at + groups->capacity, 0, (capacity - groups->capacity) * sizeof(*at));
-		groups->at = at;
-		groups->capacity = capacity;
-	}
+	if (KC_ROOM(groups->at, groups->capacity, number))
+		return NULL;
 	if (!groups->at[number])
 		groups->at[number] = calloc(1, sizeof(struct kc__group));
 	return groups->at[number];

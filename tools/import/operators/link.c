@@ -1,6 +1,7 @@
 #include "link.h"
 #include "work.h"
 
+#include "store/common/growing.h"
 #include "store/common/ids/ids.h"
 #include "store/common/ids/intern.h"
 #include "store/query/readable.h"
@@ -254,15 +255,8 @@ static int name_at(struct kc_operator_links *l, int64_t text, struct named *out)
 
 	if (!number)
 		return -ENOMEM;
-	if (number > l->named_room) {
-		size_t room = 2 * (size_t)number + 16;
-		struct named *grown = realloc(l->named, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->named = grown;
-		l->named_room = room;
-	}
+	if (KC_ROOM(l->named, l->named_room, number - 1))
+		return -ENOMEM;
 	if (number > known) {
 		sqlite3_bind_int64(l->name_of, 1, text);
 		rc = sqlite3_step(l->name_of);

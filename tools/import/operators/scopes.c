@@ -1,5 +1,6 @@
 #include "scopes.h"
 
+#include "store/common/growing.h"
 #include "store/common/ids/intern.h"
 
 #include <errno.h>
@@ -40,21 +41,6 @@ void kc_scopes_free(struct kc_scopes *s)
 	free(s);
 }
 
-/* Room for one more. 0 or -ENOMEM. */
-static int make_room(void **at, size_t *room, uint32_t count, size_t bytes)
-{
-	void *grown;
-
-	if (count < *room)
-		return 0;
-	grown = realloc(*at, (2 * *room + 64) * bytes);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*room = 2 * *room + 64;
-	return 0;
-}
-
 /* Not within a character. */
 static size_t cut(const char *name)
 {
@@ -69,7 +55,7 @@ static uint32_t add_name(struct kc_scopes *s, enum kc_scope_kind kind, const cha
 {
 	uint32_t count = s->names.count, number;
 
-	if (make_room((void **)&s->name, &s->name_room, count, sizeof(*s->name)))
+	if (KC_ROOM(s->name, s->name_room, count))
 		return 0;
 	s->name[count] = (struct name){kind, strndup(text, bytes)};
 	number = s->name[count].text ? kc_intern(&s->names, (char)kind, text, bytes) : 0;
@@ -102,7 +88,7 @@ int kc_scopes_enter(struct kc_scopes *s, uint32_t parent, uint32_t name, uint32_
 	*scope = parent;
 	if (depth > KC_SCOPE_DEPTH_MOST || count == KC_SCOPES_MOST)
 		return 0;
-	if (make_room((void **)&s->place, &s->place_room, count, sizeof(*s->place)))
+	if (KC_ROOM(s->place, s->place_room, count))
 		return -ENOMEM;
 	s->place[count] = (struct place){parent, name, depth};
 	*scope = kc_intern(&s->places, 's', key, sizeof(key));

@@ -1,6 +1,7 @@
 #include "experiment.h"
 
 #include "predictor/math/median.h"
+#include "store/common/growing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,15 +52,9 @@ struct kc_point *kc_finding_point(struct kc_finding *finding, const char *series
 	static struct kc_point nowhere; /* written, never read: the finding has failed */
 	struct kc_point *point = &nowhere;
 
-	if (finding->point_count == finding->point_capacity) {
-		uint32_t capacity = finding->point_capacity ? 2 * finding->point_capacity : 64;
-		struct kc_point *points = realloc(finding->points, capacity * sizeof(*points));
-
-		finding->failed |= !points;
-		if (!points)
-			return point;
-		finding->points = points;
-		finding->point_capacity = capacity;
+	if (KC_ROOM(finding->points, finding->point_capacity, finding->point_count)) {
+		finding->failed = 1;
+		return point;
 	}
 	point = &finding->points[finding->point_count++];
 	*point = (struct kc_point){.x = NAN, .measured = NAN, .predicted = NAN, .low = NAN, .high = NAN};

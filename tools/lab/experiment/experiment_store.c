@@ -1,5 +1,6 @@
 #include "experiment.h"
 
+#include "store/common/growing.h"
 #include "store/database/schema.h"
 #include "store/database/upkeep/forget.h"
 #include "store/database/upkeep/recovery.h"
@@ -217,16 +218,9 @@ static int load_launches(sqlite3 *db, const char *token, struct kc_observed *obs
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct kc_observed_launch *l;
 
-		if (observed->launch_count == capacity) {
-			uint32_t more = capacity ? 2 * capacity : 64;
-
-			l = realloc(observed->launches, more * sizeof(*l));
-			if (!l) {
-				rc = SQLITE_NOMEM;
-				break;
-			}
-			observed->launches = l;
-			capacity = more;
+		if (KC_ROOM(observed->launches, capacity, observed->launch_count)) {
+			rc = SQLITE_NOMEM;
+			break;
 		}
 		l = &observed->launches[observed->launch_count++];
 		*l = (struct kc_observed_launch){

@@ -4,6 +4,7 @@
 #include "tools/input/files/csv_read.h"
 #include "tools/input/launch_options.h"
 #include "tools/output/format.h"
+#include "store/common/growing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -187,16 +188,8 @@ static int keep_text(struct kc_variants *v, struct kc_variant *variant, const st
 
 int kc_variants_add(struct kc_variants *v, const struct kc_variant *variant)
 {
-	uint32_t capacity = 2 * v->capacity + 256;
-
-	if (v->count == v->capacity) {
-		struct kc_variant *grown = realloc(v->at, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		v->at = grown;
-		v->capacity = capacity;
-	}
+	if (KC_ROOM(v->at, v->capacity, v->count))
+		return -ENOMEM;
 	v->at[v->count++] = *variant;
 	return 0;
 }
