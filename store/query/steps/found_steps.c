@@ -14,6 +14,7 @@
 #define LONGEST 1.2    /* likewise: it tells the start */
 #define COMPOSITE 0.5  /* share of the calls of a repeat that are made several times in it */
 #define LONG 100u      /* launches; of a repeat that holds repeats */
+#define LAYERS 200u    /* the deepest public models have fewer; the 405 billion parameters of Llama 3.1 are 126 */
 #define MOSTLY 0.6     /* share of the recording that repeats are; of those without a clear mark */
 #define MORE_ALIKE 0.1 /* for repeats that are found otherwise */
 #define NOT_LONGER 1.1 /* likewise: launches of one over those of the other */
@@ -27,15 +28,26 @@ struct level {
 	uint32_t period;
 };
 
+static int copies(const struct level *l)
+{
+	return l->mark.copying >= COPYING && l->mark.copy_is_steady;
+}
+
 static int has_clear_mark(const struct level *l)
 {
-	return (l->mark.copying >= COPYING && l->mark.copy_is_steady) || l->mark.times >= CLEAR;
+	return copies(l) || l->mark.times >= CLEAR;
+}
+
+/* The host may wait in each layer, too, as where a layer is several CUDA graphs with an operator between them. */
+static int may_be_layers(const struct level *l)
+{
+	return l->is.composite < COMPOSITE && l->is.foreign > 0 && l->repeat.count < LAYERS;
 }
 
 /* Whether its repeats are steps, unless those within are marked as well. */
 static int is_step(const struct level *l)
 {
-	if (has_clear_mark(l))
+	if (has_clear_mark(l) && (copies(l) || !may_be_layers(l)))
 		return 1;
 	if (l->is.composite < COMPOSITE || l->repeat.launches < LONG || l->is.cover < MOSTLY)
 		return 0;

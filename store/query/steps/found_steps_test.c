@@ -255,6 +255,41 @@ static void layers_that_wait_for_a_result_are_no_steps(void **state)
 	none_are_steps();
 }
 
+/* As in vLLM's prefill: the host waits before the attention of each layer, and the rest of a layer is a graph. */
+static void layers_that_wait_for_an_operator(uint32_t count)
+{
+	begin();
+	launch(EMBED);
+	for (uint32_t l = 0; l < count; l++) {
+		made.ns += 700000;
+		start();
+		layers(1, LAYER, 17);
+	}
+	launch(HEAD);
+}
+
+static void layers_that_wait_for_an_operator_are_no_steps(void **state)
+{
+	(void)state;
+	layers_that_wait_for_an_operator(24);
+	none_are_steps();
+	layers_that_wait_for_an_operator(126);
+	none_are_steps();
+}
+
+static void more_repeats_than_there_are_layers_are_steps(void **state)
+{
+	struct kc_found_steps found;
+
+	(void)state;
+	layers_that_wait_for_an_operator(300);
+	found = find_in(&made);
+	assert_int_equal(found.verdict, KC_STEPS_FOUND);
+	assert_int_equal(found.outer.count, 300);
+	assert_int_equal(found.outer.launches, 17);
+	kc_found_steps_free(&found);
+}
+
 static void steps_that_are_ever_different_are_not_found(void **state)
 {
 	(void)state;
@@ -521,6 +556,8 @@ int main(void)
 	    cmocka_unit_test(what_comes_before_and_after_is_in_no_step),
 	    cmocka_unit_test(layers_of_a_single_step_are_no_steps),
 	    cmocka_unit_test(layers_that_wait_for_a_result_are_no_steps),
+	    cmocka_unit_test(layers_that_wait_for_an_operator_are_no_steps),
+	    cmocka_unit_test(more_repeats_than_there_are_layers_are_steps),
 	    cmocka_unit_test(steps_that_are_ever_different_are_not_found),
 	    cmocka_unit_test(noise_has_no_steps),
 	    cmocka_unit_test(a_result_and_new_data_begin_a_step),
