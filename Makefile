@@ -162,8 +162,8 @@ $(call obj,$(TOOLS_SRC)): tools/output/print.h
 # Tests compare numbers as it says.
 $(BUILD)/%_test $(BUILD)/%_test.o: private CPPFLAGS += -include predictor/math/number_testing.h
 
-# What the pages of reports bring along (tools/report/html), and what trains trees (tools/learn).
-$(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js tools/learn/*.py)
+# What the pages of reports bring along (tools/report/html).
+$(call obj,$(TOOLS_FILES)): $(wildcard tools/report/html/*.css tools/report/html/*.js)
 
 # A sanitizer's runtime looks its functions up before it is ready for instrumented code.
 $(addprefix $(BUILD)/shim/entry/,dlsym.o object.o): CFLAGS += -fno-sanitize=all

@@ -89,7 +89,6 @@ struct kc_engine_device {
 	_Atomic uint32_t lessons; /* changes with all that is learned on it */
 	const struct kc_device *info;
 	struct kc_device_learned learned;
-	const struct kc_prior_trees *more; /* kc_prior_more(): set before its kernels are made. NULL: none */
 };
 
 struct kc_engine_kernel {
@@ -127,7 +126,7 @@ struct kc_engine_variant {
 	struct kc_curve_point size; /* where the work is counted; else: */
 	struct kc_scaling_size scale;
 	struct kc_argument_numbers numbers;
-	float prior_log_ns; /* kc_prior_log_ns(), and what kc_prior_more() adds */
+	float prior_log_ns; /* kc_prior_log_ns() */
 	/* What one launch leaves for a later one of this run: */
 	float lesson_rest; /* learner: weight of what the first launch that ran alone will teach the rivals */
 	struct kc_correction_lesson lesson; /* learner: what the rivals were taught, */

@@ -110,10 +110,6 @@ static void ask_prior(struct kc_engine_variant *variant, const struct kc_shape *
 	variant->prior_log_ns = kc_prior_log_ns(kernel->device->info, &variant->work, dims, &kernel->name);
 	if (kc_prior_knows(&kernel->name) && variant->work.registers) /* 0: a trace that does not tell them */
 		variant->scale.log_guess_ns = logf((float)KC_PRIOR_LEAST_NS + expf(variant->prior_log_ns));
-	/* What is learned of sizes is of guesses without more trees, and may be read where there are others. */
-	if (kernel->device->more)
-		variant->prior_log_ns +=
-		    kc_prior_more(kernel->device->more, kernel->device->info, &variant->work, dims, &kernel->name);
 }
 
 int kc_engine_variant_init(struct kc_engine_variant *variant, struct kc_engine_key *key,

@@ -2,7 +2,6 @@
 #include "tools/input/common_options.h"
 #include "tools/input/files/prior_file.h"
 #include "tools/learn/knowledge_list.h"
-#include "tools/learn/more_trees.h"
 #include "tools/output/format.h"
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
@@ -11,29 +10,25 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define DATABASES_MAX 4096u
-#define PYTHON "python3"
 
-enum { KEY_OUTPUT = 'o', KEY_ANONYMOUS = 0x100, KEY_LIST, KEY_PYTHON, KEY_NO_TREES };
+enum { KEY_OUTPUT = 'o', KEY_ANONYMOUS = 0x100, KEY_LIST };
 
 struct request {
-	const char *output, *list, *python;
+	const char *output, *list;
 	char *databases[DATABASES_MAX];
 	size_t count;
-	int anonymous, json, no_trees;
+	int anonymous, json;
 };
 
 static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "the file to write", 0},
     {"anonymous", KEY_ANONYMOUS, NULL, 0, "leave the names of kernels out of the file, which then holds hashes of them",
      0},
-    {"python", KEY_PYTHON, "PROGRAM", 0, "the Python that trains trees, if it has LightGBM (" PYTHON ")", 0},
-    {"no-trees", KEY_NO_TREES, NULL, 0, "train no trees", 0},
     {"list", KEY_LIST, "FILE", 0, "print what such a file holds, and learn nothing", 0},
     {"json", KC_KEY_JSON, NULL, 0, "with --list: print one JSON document", 0},
     {0},
@@ -41,11 +36,8 @@ static const struct argp_option options[] = {
 
 static void check(const struct request *request, struct argp_state *state)
 {
-	if (request->list &&
-	    (request->count || request->output || request->anonymous || request->python || request->no_trees))
+	if (request->list && (request->count || request->output || request->anonymous))
 		argp_error(state, "--list FILE prints a file, and takes neither databases nor options of learning");
-	if (request->python && request->no_trees)
-		argp_error(state, "--python is for training trees, and --no-trees trains none");
 	if (!request->list && request->json)
 		argp_error(state, "--json is for --list");
 	if (!request->list && !request->output)
@@ -65,12 +57,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_LIST:
 		request->list = arg;
-		return 0;
-	case KEY_PYTHON:
-		request->python = arg;
-		return 0;
-	case KEY_NO_TREES:
-		request->no_trees = 1;
 		return 0;
 	case KC_KEY_JSON:
 		request->json = 1;
@@ -157,43 +143,14 @@ static void say_left_out(const struct kc_knowledge_left_out *left_out)
 			 kc_format_count(left_out->no_room, count));
 }
 
-/* What became of trees, for people: "64, trained on 512 launch shapes". */
-static void add_trees(const struct request *request, struct kc_knowledge_made *made, char *said, size_t size)
-{
-	static struct kc_knowledge_more more; /* too large for the stack */
-	char why[300], trees[KC_FORMAT_BYTES], shapes[KC_FORMAT_BYTES];
-	const struct kc_knowledge_lesson *lessons;
-	uint32_t count;
-
-	if (request->no_trees) {
-		snprintf(said, size, "none, as --no-trees asks");
-		return;
-	}
-	lessons = kc_knowledge_made_lessons(made, &count);
-	if (kc_more_trees_train(lessons, count, request->python ? request->python : PYTHON, KC_MORE_TREES_LIMIT_MS,
-				&more, why, sizeof(why)) < 0) {
-		snprintf(said, size, "none: %s", why);
-		return;
-	}
-	kc_knowledge_made_grow(made, &more);
-	snprintf(
-	    said, size,
-	    "%s, trained on %s launch shapes%s; of programs left out, first guesses are a factor of %.2f off in the "
-	    "mean, and %.2f without trees",
-	    kc_format_count(more.tree_count, trees), kc_format_count(count, shapes),
-	    more.row.simulated ? " of simulated devices" : "", exp((double)more.off_with),
-	    exp((double)more.off_without));
-}
-
 static int write_learned(const struct request *request, struct kc_knowledge_made *made)
 {
 	struct kc_knowledge_left_out left_out;
-	char text[KC_FORMAT_BYTES], trees[400];
+	char text[KC_FORMAT_BYTES];
 	void *bytes;
 	size_t length;
 	int rc;
 
-	add_trees(request, made, trees, sizeof(trees));
 	rc = kc_knowledge_made_bytes(made, &bytes, &length, &left_out);
 	say_left_out(&left_out);
 	if (rc == -ENODATA) {
@@ -214,7 +171,6 @@ static int write_learned(const struct request *request, struct kc_knowledge_made
 		return KC_EXIT_FAILED;
 	printf("%s: %s; kerncast learn --list shows what it holds, and kerncast run --prior begins with it\n",
 	       request->output, kc_format_bytes(length, text));
-	printf("trees: %s\n", trees);
 	return kc_output_finish();
 }
 
@@ -268,18 +224,6 @@ const struct kc_command kc_command_learn = {
 	"of the architecture, for which \\(*l is the same number and times scale with cores and clocks. What is\n"
 	"measured then soon outweighs the file. Launches are not counted as measured by it: first seen stays first\n"
 	"seen. What simulated devices taught is used on simulated devices alone.\n"
-	".Pp\n"
-	"Where the Python of\n"
-	".Ev PATH\n"
-	"has LightGBM (pip install lightgbm), or that of\n"
-	".Fl -python ,\n"
-	"it trains trees for kernels that were never measured, which go on from the built-in ones, on 128 launch\n"
-	"shapes or more of two programs or more, told apart by their command lines. They are kept if trees of the\n"
-	"other programs tell the launch shapes of each one better by 15 %, as what one program teaches is often of\n"
-	"no use to the next. The last line says whether there are trees, or why not; the rest of the file is the\n"
-	"same.\n"
-	".Fl -no-trees\n"
-	"trains none.\n"
 	".Pp\n"
 	"The file is used if it is a regular file of the user that nobody else can write, no symbolic link, and\n"
 	"whole; else a message says why, and the program begins without it. It holds names of kernels, GPUs, hashes\n"

@@ -98,8 +98,8 @@ launches() { # FIRST COUNT NAME NS GRID: rows of a trace, 100 µs from one to th
 		launches 17 2 beta 5000 10
 	} >made.csv
 	"$kerncast" import made.csv -o made.db >/dev/null
-	"$kerncast" learn made.db -o made.prior --no-trees >learn.out
-	equal "$("$kerncast" learn --list made.prior | sed 's/  */ /g; 1s/, no trees, .*//' | sort)" "$(sort <<-'END'
+	"$kerncast" learn made.db -o made.prior >learn.out
+	equal "$("$kerncast" learn --list made.prior | sed 's/  */ /g; 1s/ shapes, .*/ shapes/' | sort)" "$(sort <<-'END'
 		made.prior: 2 kernels, 3 launch shapes
 
 		kernel GPU shapes sizes launches mean
@@ -110,19 +110,19 @@ launches() { # FIRST COUNT NAME NS GRID: rows of a trace, 100 µs from one to th
 	equal "$("$kerncast" learn --list made.prior --json | jq -c '[.simulated, .bytes, .anonymous, .devices[0].compute_capability,
 		(.kernels | sort_by(.name)[] | .name, .device, .launch_shapes, .sizes, .measured, (.mean_ns + 0.5 | floor))]')" \
 		"[false,$(stat -c %s made.prior),false,\"8.0\",\"alpha\",0,2,2,16,21250,\"beta\",0,1,1,2,5000]" "the same in JSON"
-	"$kerncast" learn made.db -o hashed.prior --no-trees --anonymous >learn.out
+	"$kerncast" learn made.db -o hashed.prior --anonymous >learn.out
 	contains "$("$kerncast" learn --list hashed.prior | head -n 1)" ", without names; "
 	equal "$("$kerncast" learn --list hashed.prior --json | jq -c '[.anonymous, (.kernels[].name)]')" "[true,null,null]" "names in JSON"
 	sed -n '1p; /beta/p' made.csv >one.csv
 	"$kerncast" import one.csv -o one.db >/dev/null
-	"$kerncast" learn one.db -o one.prior --no-trees >learn.out
+	"$kerncast" learn one.db -o one.prior >learn.out
 	contains "$("$kerncast" learn --list one.prior | head -n 1)" "one.prior: 1 kernel, 1 launch shapes, "
 }
 
-learns() { # STATUS SAID ARG...: of learn --no-trees
+learns() { # STATUS SAID ARG...: of learn
 	local status=$1 said=$2
 	shift 2
-	keep learns "$kerncast" learn --no-trees "$@"
+	keep learns "$kerncast" learn "$@"
 	equal "$(<learns.status)" "$status" "status of learn $*"
 	equal "$(<learns.err)" "$said" "what learn $* says"
 }
@@ -150,86 +150,4 @@ kerncast: nothing to learn: no launch was measured on a GPU that is known" one.d
 	kept=$(sha256sum one.db)
 	learns 1 "kerncast: cannot write one.db: it is a database" made.db -o one.db
 	equal "$(sha256sum one.db)" "$kept" "the database that was there"
-}
-
-stand_in_python() { # COMMANDS: a python3 that comes first in PATH
-	mkdir -p bin
-	printf '#!/bin/sh\n%s\n' "$1" >bin/python3
-	chmod +x bin/python3
-	export PATH=$PWD/bin:$PATH
-}
-
-zeros() { # N: so many, each after a blank
-	printf ' 0%.0s' $(seq "$1")
-}
-
-recorded() { # TRACE: recorded.db, of a GPU
-	"$kerncast" import "$root/cuda_tests/traces/traces/pytorch/$1.csv.gz" -o "$1.db" >/dev/null
-}
-
-# Of 233 launch shapes, none of NCCL, on a V100: 898.048 GB/s, 80 SMs, 1.53 GHz.
-@test "a Python with LightGBM is told what was measured, and its trees go into the file and add to the first guess" {
-	local launch sum trace with
-	recorded hta_df_index_v100
-	recorded param_dlrm_v100_w3
-	# One tree that asks nothing: every first guess is e^0.5 times as long.
-	stand_in_python "cat >$PWD/told; printf 'trees 0.75 0.5 1 0 0.5 1\n$(zeros 18)\n8080$(zeros 14)$(zeros 16)\n'"
-	"$kerncast" learn hta_df_index_v100.db -o with.prior >with.out
-	"$kerncast" learn hta_df_index_v100.db -o without.prior --no-trees >without.out
-	equal "$(sed -n 2p with.out)" "trees: 1, trained on 233 launch shapes; of programs left out, first guesses are a factor of 1.65 off in the mean, and 2.12 without trees"
-	equal "$(sed -n 2p without.out)" "trees: none, as --no-trees asks"
-	contains "$("$kerncast" learn --list with.prior)" ", 233 launch shapes, 1 tree trained on 233, "
-	contains "$("$kerncast" learn --list without.prior)" ", 233 launch shapes, no trees, "
-	equal "$("$kerncast" learn --list with.prior --json | jq -c .trees)" \
-		'{"count":1,"launch_shapes":233,"simulated":false}' "trees in JSON"
-	# The sum over launch shapes of log((median of the first nine - 1 µs, 200 ns at least) * √(898.048 * 80 * 1.53))
-	equal "$(head -n 1 told) $(wc -l <told)" "16 234" "words, and lines that the Python was told"
-	sum=$(sql "WITH taken AS (SELECT shape, measured_span AS ns, row_number() OVER (PARTITION BY shape ORDER BY id) AS number
-			FROM launch_row WHERE measured_span > 0),
-		ranked AS (SELECT shape, ns, row_number() OVER (PARTITION BY shape ORDER BY ns) AS place,
-			count(*) OVER (PARTITION BY shape) AS n FROM taken WHERE number <= 9),
-		median AS (SELECT shape, avg(ns) AS ns FROM ranked WHERE place IN ((n + 1) / 2, n / 2 + 1) GROUP BY shape)
-		SELECT round(sum(ln(max(ns - 1000, 200) * sqrt(898.048 * 80 * 1.53))), 1) FROM median" hta_df_index_v100.db)
-	equal "$(tail -n +2 told | awk '{ sum += $2 } END { printf "%.1f", sum }')" "$sum" "sum of what it was told"
-	equal "$(tail -n +2 told | cut -f 1 | sort -u)" 1 "programs that it was told of"
-	for trace in hta_df_index_v100 param_dlrm_v100_w3; do
-		"$kerncast" import "$root/cuda_tests/traces/traces/pytorch/$trace.csv.gz" -o both.db >/dev/null
-	done
-	"$kerncast" learn both.db both.db hta_df_index_v100.db -o both.prior >out
-	equal "$(tail -n +2 told | cut -f 1 | sort -u | xargs)" "1 2" "programs of one database, whatever others hold of them"
-	for with in with without; do
-		"$kerncast" replay --csv --prior $with.prior param_dlrm_v100_w3.db >$with.csv
-		sqlite3 -batch x.db ".mode csv" ".import $with.csv $with"
-	done
-	# Of launches whose kernel the file has not, before anything was measured: nearly all of the guess is the prior's.
-	launch="SELECT (w.solo_ns - 1000.0) / (o.solo_ns - 1000.0) FROM \"with\" w JOIN without o USING (process, sequence)
-		WHERE w.model = 'prior' AND o.model = 'prior' ORDER BY CAST(sequence AS INTEGER) LIMIT 1"
-	within "$(sql "$launch" x.db)" 1.6 1.7 "how much longer the first guess is; e^0.5 is 1.65"
-}
-
-@test "without LightGBM, or if training fails, the file is the same as without trees, and a line says why" {
-	local said
-	recorded hta_df_index_v100
-	"$kerncast" learn hta_df_index_v100.db -o without.prior --no-trees >out
-	while IFS='|' read -r script said; do
-		stand_in_python "$script"
-		"$kerncast" learn hta_df_index_v100.db -o file.prior >out
-		equal "$(sed -n 2p out)" "trees: none: $said" "what is said where Python does: $script"
-		cmp file.prior without.prior
-	done <<-'END'
-		cat >/dev/null; echo 'no it has no LightGBM'|python3: it has no LightGBM
-		exit 3|python3 failed, with status 3
-		echo garbage|what python3 answers are no trees
-		printf 'no \033[31mred\n'|python3: \x1b[31mred
-	END
-	"$kerncast" learn hta_df_index_v100.db -o file.prior --python nowhere >out
-	equal "$(sed -n 2p out)" "trees: none: there is no nowhere; --python names a Python with LightGBM"
-	# What lies in the current folder is not imported.
-	echo "raise SystemExit(9)" | tee collections.py math.py os.py lightgbm.py >numpy.py
-	"$kerncast" learn hta_df_index_v100.db -o file.prior --python /usr/bin/python3 >out
-	sed -n 2p out | grep -qE '^trees: none: /usr/bin/python3: (it has no LightGBM|there is one program)'
-	learned
-	contains "$(<learn.out)" "trees: none: 10 launch shapes are too few to learn from, 128 are enough"
-	keep wrong "$kerncast" learn hta_df_index_v100.db -o file.prior --no-trees --python python3
-	equal "$(<wrong.status)" 2 "status where --no-trees and --python are given"
 }

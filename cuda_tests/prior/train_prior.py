@@ -15,12 +15,20 @@ import tempfile
 import lightgbm
 import numpy
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "learn"))
-from train_trees import LEAVES, PARAMETERS, TRAITS, Tables, constraints, weights
+LEAVES = 16
+BINS = 63  # of a trait
+TRAITS = ["waves", "blocks", "threads", "block_threads", "registers", "shared", "warps", "grid_x", "grid_y", "grid_z",
+          "block_x", "block_y", "nominal", "traffic", "tile", "depth", "output", "name_words"]
+GROWING = {"waves", "blocks", "threads", "nominal", "traffic"}  # time does not fall where these grow
+LEAF_STEPS = 32767
 
+PARAMETERS = dict(objective="huber", alpha=0.7, num_leaves=LEAVES, learning_rate=0.1, min_data_in_leaf=8, lambda_l2=1.0,
+                  feature_fraction=0.5, bagging_fraction=0.8, bagging_freq=1, max_bin=BINS,
+                  monotone_constraints_method="intermediate", seed=1, deterministic=True, force_row_wise=True,
+                  num_threads=1, verbose=-1)
 TREES = 200
 WORDS = 16  # that trees may ask for
-# Beside those of train_trees.py; chosen on "choose", each program predicted by trees that had not seen it.
+# Beside these; chosen on "choose", each program predicted by trees that had not seen it.
 TRAINED = dict(PARAMETERS, alpha=0.5, lambda_l2=10.0, bagging_fraction=0.5)
 LEAST_NS = 1000  # KC_PRIOR_LEAST_NS
 SHORTEST_NS = 200  # beyond it: a logarithm needs something
@@ -32,6 +40,68 @@ PROGRAMS = ["ao_vit", "hta_df", "hta_sampled", "hta_gp100", "kineto_resnet50", "
             "switch_moe"]
 
 GENERATED = "/* Written by scripts/train-prior. */\n"
+
+
+def constraints(words):
+    return [int(trait in GROWING) for trait in TRAITS] + [0] * words
+
+
+def weights(programs):
+    """Each program weighs as the root of its number of rows."""
+    members = collections.Counter(programs)
+    return [10 / math.sqrt(members[program]) for program in programs]
+
+
+def below(threshold):
+    """The largest float that is not above it: x <= threshold is the same for every float x."""
+    value = numpy.float32(threshold)
+    return value if float(value) <= threshold else numpy.nextafter(value, numpy.float32(-numpy.inf))
+
+
+class Tables:
+    """The trees as prior.c reads them."""
+
+    def __init__(self, model):
+        self.trees = model.dump_model()["tree_info"]
+        self.limits = [sorted({below(node["threshold"]) for tree in self.trees for node in self.inner(tree)
+                               if node["split_feature"] == trait}) for trait in range(len(TRAITS))]
+        means = [numpy.mean([leaf for leaf in self.leaf_values(tree["tree_structure"])]) for tree in self.trees]
+        self.base = float(sum(means))
+        self.leaf = max(abs(value - mean) for tree, mean in zip(self.trees, means)
+                        for value in self.leaf_values(tree["tree_structure"])) / LEAF_STEPS or 1.0
+        self.nodes, self.leaves = zip(*(self.pack(tree, mean) for tree, mean in zip(self.trees, means)))
+
+    def inner(self, tree):
+        waiting = [tree["tree_structure"]]
+        while waiting:
+            node = waiting.pop()
+            if "split_feature" in node:
+                yield node
+                waiting += [node["left_child"], node["right_child"]]
+
+    def leaf_values(self, node):
+        if "split_feature" not in node:
+            return [node["leaf_value"]]
+        return self.leaf_values(node["left_child"]) + self.leaf_values(node["right_child"])
+
+    def pack(self, tree, mean):
+        nodes, leaves = [], []
+
+        def place(node):
+            if "split_feature" not in node:
+                leaves.append(round((node["leaf_value"] - mean) / self.leaf))
+                return 0x80 | len(leaves) - 1
+            at = len(nodes)
+            nodes.append(0)
+            asked = node["split_feature"]
+            last = self.limits[asked].index(below(node["threshold"])) if asked < len(TRAITS) else 0
+            left, right = place(node["left_child"]), place(node["right_child"])
+            nodes[at] = asked << 24 | last << 16 | left << 8 | right
+            return at
+
+        if place(tree["tree_structure"]) & 0x80:  # nothing to ask: a node that leads to the leaf either way
+            nodes.append(0x8080)
+        return nodes + [0] * (LEAVES - 1 - len(nodes)), leaves + [0] * (LEAVES - len(leaves))
 
 
 def traces(data):

@@ -1,19 +1,8 @@
 #include "prior.h"
 
-#include "predictor/math/hash.h"
 #include "prior_table.h"
 
 #include <math.h>
-
-const struct kc_prior_trees kc_prior_builtin = {
-    .limits_at = kc_prior_limits_at,
-    .limits = kc_prior_limits,
-    .nodes = kc_prior_nodes,
-    .leaves = kc_prior_leaves,
-    .count = KC_PRIOR_TREES,
-    .base = KC_PRIOR_BASE,
-    .leaf = KC_PRIOR_LEAF,
-};
 
 /* How many of the ascending limits the value is above. */
 static uint8_t bin_of(float value, const float *limits, uint32_t count)
@@ -44,19 +33,18 @@ static uint32_t leaf_of(const uint32_t *nodes, const uint8_t bins[KC_TRAITS], ui
 	return at & ~KC_PRIOR_LEAF_MARK;
 }
 
-float kc_prior_ask(const struct kc_prior_trees *trees, const float traits[KC_TRAITS], uint64_t words)
+float kc_prior_ask(const float traits[KC_TRAITS], uint64_t words)
 {
 	uint8_t bins[KC_TRAITS];
 	int32_t sum = 0;
 
 	for (uint32_t i = 0; i < KC_TRAITS; i++)
-		bins[i] = bin_of(traits[i], trees->limits + trees->limits_at[i],
-				 (uint32_t)(trees->limits_at[i + 1] - trees->limits_at[i]));
-	for (uint32_t i = 0; i < trees->count; i++)
-		sum +=
-		    trees
-			->leaves[i * KC_PRIOR_LEAVES + leaf_of(trees->nodes + (size_t)i * KC_PRIOR_NODES, bins, words)];
-	return trees->base + (float)sum * trees->leaf;
+		bins[i] = bin_of(traits[i], kc_prior_limits + kc_prior_limits_at[i],
+				 (uint32_t)(kc_prior_limits_at[i + 1] - kc_prior_limits_at[i]));
+	for (uint32_t i = 0; i < KC_PRIOR_TREES; i++)
+		sum += kc_prior_leaves[i * KC_PRIOR_LEAVES +
+				       leaf_of(kc_prior_nodes + (size_t)i * KC_PRIOR_NODES, bins, words)];
+	return KC_PRIOR_BASE + (float)sum * KC_PRIOR_LEAF;
 }
 
 float kc_prior_log_ns(const struct kc_device *device, const struct kc_work *work, const struct kc_shape *shape,
@@ -65,26 +53,5 @@ float kc_prior_log_ns(const struct kc_device *device, const struct kc_work *work
 	float traits[KC_TRAITS];
 
 	kc_launch_traits(traits, device, work, shape, name);
-	return kc_prior_ask(&kc_prior_builtin, traits, name->words) - (float)log(kc_prior_speed(device));
-}
-
-float kc_prior_more(const struct kc_prior_trees *trees, const struct kc_device *device, const struct kc_work *work,
-		    const struct kc_shape *shape, const struct kc_name_traits *name)
-{
-	float traits[KC_TRAITS];
-
-	kc_launch_traits(traits, device, work, shape, name);
-	return kc_prior_ask(trees, traits, name->words);
-}
-
-uint64_t kc_prior_identity(void)
-{
-	static const float scale[] = {KC_PRIOR_BASE, KC_PRIOR_LEAF};
-	uint64_t hash = kc_fnv(KC_FNV_OFFSET, scale, sizeof(scale));
-
-	hash = kc_fnv(hash, kc_prior_words, sizeof(kc_prior_words));
-	hash = kc_fnv(hash, kc_prior_limits_at, sizeof(kc_prior_limits_at));
-	hash = kc_fnv(hash, kc_prior_limits, sizeof(kc_prior_limits));
-	hash = kc_fnv(hash, kc_prior_nodes, sizeof(kc_prior_nodes));
-	return kc_fnv(hash, kc_prior_leaves, sizeof(kc_prior_leaves));
+	return kc_prior_ask(traits, name->words) - (float)log(kc_prior_speed(device));
 }

@@ -43,8 +43,7 @@ static void trees_say_what_lightgbm_says(void **state)
 
 		for (int i = 0; i < KC_TRAITS; i++)
 			traits[i] = strtof(at, &at);
-		assert_float_equal(kc_prior_ask(&kc_prior_builtin, traits, words_of(at + strspn(at, "\t"))), told,
-				   2e-3);
+		assert_float_equal(kc_prior_ask(traits, words_of(at + strspn(at, "\t"))), told, 2e-3);
 		rows++;
 	}
 	fclose(file);
@@ -85,7 +84,7 @@ static void traits_that_grow_never_make_it_faster(void **state)
 		traits[KC_TRAIT_BLOCKS] = 0.2f * (float)i;
 		traits[KC_TRAIT_THREADS] = traits[KC_TRAIT_BLOCKS] + 5.5f;
 		traits[KC_TRAIT_NOMINAL] = traits[KC_TRAIT_TRAFFIC] = traits[KC_TRAIT_THREADS];
-		now = kc_prior_ask(&kc_prior_builtin, traits, 0);
+		now = kc_prior_ask(traits, 0);
 		assert_true(now >= before);
 		before = now;
 	}

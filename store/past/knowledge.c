@@ -136,11 +136,6 @@ const struct kc_knowledge_device *kc_knowledge_device(const struct kc_knowledge 
 	return NULL;
 }
 
-const struct kc_prior_trees *kc_knowledge_trees(const struct kc_knowledge *k, const struct kc_device *device)
-{
-	return k && k->trained && k->trained->simulated == (device->simulated != 0) ? &k->trees : NULL;
-}
-
 /* The first of count rows of so many bytes, each of which begins with its name, in whose place `name` belongs. */
 static uint32_t first_named(const void *rows, size_t bytes, uint32_t count, uint64_t name)
 {

@@ -7,7 +7,6 @@
  *    ├ kc_knowledge_kernel   a kernel on it, by the hash of its name
  *    ├ kc_knowledge_entry    λ of a kernel with a block shape, or of a launch shape
  *    ├ kc_scaling_point      measured sizes of kernels
- *    ├ kc_knowledge_trees    trees that go on from the built-in ones of the prior, where any were trained
  *    └ names of kernels, for people; none where it was written with --anonymous
  *
  * The file is the head and these tables one after the other, without gaps; kernels and entries are in the order of
@@ -19,8 +18,6 @@
 #include "store/common/identity.h"
 
 #include "predictor/device/device.h"
-#include "predictor/prior/prior_table.h"
-#include "predictor/prior/prior.h"
 #include "predictor/solo/scaling.h"
 
 #include <stddef.h>
@@ -29,11 +26,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's numbers are little-endian");
 
 #define KC_KNOWLEDGE_BYTES_MAX ((size_t)4 << 20)
-#define KC_KNOWLEDGE_VERSION 2u
+#define KC_KNOWLEDGE_VERSION 3u
 #define KC_KNOWLEDGE_ALIKE_MAX 256u /* kernels with one name, entries with one name: bounds a search */
-
-#define KC_KNOWLEDGE_TREES_MAX 64u
-#define KC_KNOWLEDGE_LIMITS_MAX ((KC_PRIOR_BINS_MAX - 1) * KC_TRAITS)
 
 #define KC_KNOWLEDGE_COUNT_MAX (UINT32_MAX / 2) /* of measurements: a sum of two fits */
 
@@ -44,8 +38,6 @@ struct kc_knowledge_head {
 	uint64_t bytes;     /* of the whole file */
 	uint64_t checksum;  /* FNV-1a of the whole file, with zeros here */
 	uint32_t device_count, kernel_count, entry_count, point_count, text_bytes;
-	uint32_t tree_count; /* 0: no kc_knowledge_trees, and no limits */
-	uint32_t limit_count;
 	uint32_t reserved;
 };
 extern const char kc_knowledge_magic[8];
@@ -84,33 +76,18 @@ struct kc_knowledge_entry {
 	struct kc_knowledge_lambda lambda;
 };
 
-/* limit_count limits, then the nodes and then the leaves of tree_count trees follow it: struct kc_prior_trees. */
-struct kc_knowledge_trees {
-	uint64_t continues; /* kc_prior_identity() */
-	float base, leaf;
-	uint32_t simulated; /* 1: trained on simulated devices, and used on these alone */
-	uint32_t shapes;    /* launch shapes that they were trained on */
-	uint16_t limits_at[KC_TRAITS + 1];
-	uint16_t reserved;
-};
-
 struct kc_knowledge {
 	const struct kc_knowledge_head *head;
 	const struct kc_knowledge_device *devices;
 	const struct kc_knowledge_kernel *kernels;
 	const struct kc_knowledge_entry *entries;
 	const struct kc_scaling_point *points;
-	const struct kc_knowledge_trees *trained; /* NULL: there are no trees */
-	struct kc_prior_trees trees;
 	const char *text;
 };
 
 /* Checks bytes, which must be aligned as from malloc(), and outlive it. 0; -EBADMSG, -EPROTO (of another version): why
  * gets the reason. */
 int kc_knowledge_check(const void *bytes, size_t length, struct kc_knowledge *knowledge, char *why, size_t why_size);
-/* Whether trees can be asked whatever a launch is: those of a file, or to be put into one. */
-int kc_knowledge_trees_sound(const struct kc_knowledge_trees *trained, const struct kc_prior_trees *trees,
-			     uint32_t limit_count);
 uint64_t kc_knowledge_checksum(const void *bytes, size_t length);
 
 /* Reads a file: a regular one that belongs to the user, that nobody else can write, and that is not longer than
@@ -124,8 +101,6 @@ void kc_knowledge_free(struct kc_knowledge *knowledge);
 /* The same model of GPU. */
 const struct kc_knowledge_device *kc_knowledge_device(const struct kc_knowledge *knowledge,
 						      const struct kc_device *device);
-/* Trees for such a device. */
-const struct kc_prior_trees *kc_knowledge_trees(const struct kc_knowledge *knowledge, const struct kc_device *device);
 /* This code on the same model of GPU. */
 const struct kc_knowledge_kernel *kc_knowledge_kernel(const struct kc_knowledge *knowledge,
 						      const struct kc_code_identity *code,

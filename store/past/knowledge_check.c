@@ -10,10 +10,9 @@
 
 const char kc_knowledge_magic[8] = "kclearn";
 
-_Static_assert(sizeof(struct kc_knowledge_head) == 64 && sizeof(struct kc_knowledge_device) == 160 &&
+_Static_assert(sizeof(struct kc_knowledge_head) == 56 && sizeof(struct kc_knowledge_device) == 160 &&
 		   sizeof(struct kc_knowledge_kernel) == 48 && sizeof(struct kc_knowledge_entry) == 64 &&
-		   sizeof(struct kc_scaling_point) == 32 && sizeof(struct kc_knowledge_trees) == 64 &&
-		   KC_PRIOR_LEAVES == 16,
+		   sizeof(struct kc_scaling_point) == 32,
 	       "the file's layout: another one is another version");
 
 /* Wider than anything that a GPU can do: λ from e^-40 to e^40, work and durations up to a month. */
@@ -23,9 +22,7 @@ _Static_assert(sizeof(struct kc_knowledge_head) == 64 && sizeof(struct kc_knowle
 #define NS_MAX 2.6e15
 #define UNIT_LEAST_NS 1e-6
 #define LOG_SIZE_MAX 100.0f
-#define LOG_NS_MAX 36.0f  /* a month */
-#define LOG_MORE_MAX 20.0 /* what all trees together may add */
-#define TREE_BYTES (KC_PRIOR_NODES * sizeof(uint32_t) + KC_PRIOR_LEAVES * sizeof(int16_t))
+#define LOG_NS_MAX 36.0f /* a month */
 
 struct check {
 	struct kc_knowledge *k;
@@ -54,9 +51,7 @@ static uint64_t bytes_of(const struct kc_knowledge_head *head)
 	return sizeof(*head) + (uint64_t)head->device_count * sizeof(struct kc_knowledge_device) +
 	       (uint64_t)head->kernel_count * sizeof(struct kc_knowledge_kernel) +
 	       (uint64_t)head->entry_count * sizeof(struct kc_knowledge_entry) +
-	       (uint64_t)head->point_count * sizeof(struct kc_scaling_point) +
-	       (head->tree_count ? sizeof(struct kc_knowledge_trees) : 0) + head->tree_count * (uint64_t)TREE_BYTES +
-	       head->limit_count * (uint64_t)sizeof(float) + head->text_bytes;
+	       (uint64_t)head->point_count * sizeof(struct kc_scaling_point) + head->text_bytes;
 }
 
 static int check_head(const struct check *check, const void *bytes, size_t length)
@@ -80,19 +75,6 @@ static int check_head(const struct check *check, const void *bytes, size_t lengt
 	return 0;
 }
 
-static const char *set_trees(struct kc_knowledge *k, const char *at)
-{
-	const uint32_t trees = k->head->tree_count;
-
-	k->trained = (const void *)at;
-	k->trees = (struct kc_prior_trees){
-	    .limits_at = k->trained->limits_at, .count = trees, .base = k->trained->base, .leaf = k->trained->leaf};
-	k->trees.limits = (const void *)(at += sizeof(*k->trained));
-	k->trees.nodes = (const void *)(at += k->head->limit_count * sizeof(float));
-	k->trees.leaves = (const void *)(at += (size_t)trees * KC_PRIOR_NODES * sizeof(uint32_t));
-	return at + (size_t)trees * KC_PRIOR_LEAVES * sizeof(int16_t);
-}
-
 static void set_tables(struct kc_knowledge *k, const void *bytes)
 {
 	const char *at = bytes;
@@ -102,11 +84,7 @@ static void set_tables(struct kc_knowledge *k, const void *bytes)
 	k->kernels = (const void *)(at += k->head->device_count * sizeof(*k->devices));
 	k->entries = (const void *)(at += k->head->kernel_count * sizeof(*k->kernels));
 	k->points = (const void *)(at += k->head->entry_count * sizeof(*k->entries));
-	at += k->head->point_count * sizeof(*k->points);
-	k->trained = NULL;
-	if (k->head->tree_count)
-		at = set_trees(k, at);
-	k->text = at;
+	k->text = at + k->head->point_count * sizeof(*k->points);
 }
 
 /* A comparison with NAN is false. */
@@ -222,95 +200,6 @@ static int check_points(const struct check *check)
 	return 0;
 }
 
-/* Ascending, so that a search ends where it belongs; bins are counted in a byte. */
-static int are_limits(const uint16_t limits_at[KC_TRAITS + 1], const float *limits, uint32_t count)
-{
-	if (limits_at[0] || limits_at[KC_TRAITS] != count)
-		return 0;
-	for (uint32_t trait = 0; trait < KC_TRAITS; trait++) {
-		uint32_t first = limits_at[trait], end = limits_at[trait + 1];
-
-		if (end < first || end > count || end - first >= KC_PRIOR_BINS_MAX)
-			return 0;
-		for (uint32_t i = first; i < end; i++)
-			if (!isfinite(limits[i]) || (i > first && !(limits[i - 1] < limits[i])))
-				return 0;
-	}
-	return 1;
-}
-
-/* A leaf, or a node after `at`, which is then marked as one that can be reached. */
-static int leads_on(uint32_t to, uint32_t at, uint32_t *reached)
-{
-	if (to & KC_PRIOR_LEAF_MARK)
-		return (to & ~KC_PRIOR_LEAF_MARK) < KC_PRIOR_LEAVES;
-	if (to <= at || to >= KC_PRIOR_NODES)
-		return 0;
-	*reached |= 1u << to;
-	return 1;
-}
-
-/* Children come after their parents, so a walk ends, and one pass meets all nodes that can be reached. */
-static int is_tree(const uint32_t nodes[KC_PRIOR_NODES])
-{
-	uint32_t reached = 1;
-
-	for (uint32_t at = 0; at < KC_PRIOR_NODES; at++) {
-		if (!(reached >> at & 1))
-			continue;
-		if (KC_PRIOR_ASKED(nodes[at]) >= KC_TRAITS + KC_PRIOR_WORDS ||
-		    !leads_on(KC_PRIOR_LEFT(nodes[at]), at, &reached) ||
-		    !leads_on(KC_PRIOR_RIGHT(nodes[at]), at, &reached))
-			return 0;
-	}
-	return 1;
-}
-
-static int largest_leaf(const int16_t leaves[KC_PRIOR_LEAVES])
-{
-	int largest = 0;
-
-	for (uint32_t i = 0; i < KC_PRIOR_LEAVES; i++) {
-		int size = abs(leaves[i]);
-
-		if (size > largest)
-			largest = size;
-	}
-	return largest;
-}
-
-int kc_knowledge_trees_sound(const struct kc_knowledge_trees *trained, const struct kc_prior_trees *trees,
-			     uint32_t limit_count)
-{
-	double most = fabs((double)trained->base);
-
-	if (!trees->count || trees->count > KC_KNOWLEDGE_TREES_MAX || limit_count > KC_KNOWLEDGE_LIMITS_MAX ||
-	    trained->simulated > 1 || !isfinite(trained->base) || !(trained->leaf > 0) || !isfinite(trained->leaf) ||
-	    !are_limits(trained->limits_at, trees->limits, limit_count))
-		return 0;
-	for (uint32_t i = 0; i < trees->count; i++) {
-		if (!is_tree(trees->nodes + (size_t)i * KC_PRIOR_NODES))
-			return 0;
-		most += (double)trained->leaf * largest_leaf(trees->leaves + (size_t)i * KC_PRIOR_LEAVES);
-	}
-	return most <= LOG_MORE_MAX;
-}
-
-static int check_trees(const struct check *check)
-{
-	const struct kc_knowledge *k = check->k;
-
-	if (!k->trained)
-		return k->head->limit_count ? refuse(check, "its trees") : 0;
-	if (!kc_knowledge_trees_sound(k->trained, &k->trees, k->head->limit_count))
-		return refuse(check, "its trees");
-	if (k->trained->continues == kc_prior_identity())
-		return 0;
-	snprintf(check->why, check->why_size,
-		 "its trees go on from others than are built in here; write it again with this kerncast learn");
-	return -EPROTO;
-}
-
 int kc_knowledge_check(const void *bytes, size_t length, struct kc_knowledge *k, char *why, size_t why_size)
 {
 	const struct check check = {k, why, why_size};
@@ -328,5 +217,5 @@ int kc_knowledge_check(const void *bytes, size_t length, struct kc_knowledge *k,
 		rc = check_entries(&check);
 	if (rc == 0)
 		rc = check_points(&check);
-	return rc ? rc : check_trees(&check);
+	return rc;
 }

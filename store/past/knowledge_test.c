@@ -163,7 +163,6 @@ static void too_many_alike_are_refused(void **state)
 	f->head = one.head;
 	f->device = one.device;
 	f->head.entry_count = f->head.point_count = f->head.text_bytes = 0;
-	f->head.tree_count = f->head.limit_count = 0;
 	for (uint32_t count = MANY - 1; count <= MANY; count++) {
 		f->head.kernel_count = count;
 		f->head.bytes = sizeof(*f) - (MANY - count) * sizeof(f->kernels[0]);

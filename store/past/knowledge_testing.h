@@ -27,10 +27,6 @@ struct file {
 	struct kc_knowledge_kernel kernel;
 	struct kc_knowledge_entry entries[2];
 	struct kc_scaling_point point;
-	struct kc_knowledge_trees trained;
-	float limits[2];
-	uint32_t nodes[2][KC_PRIOR_NODES];
-	int16_t leaves[2][KC_PRIOR_LEAVES];
 	char text[sizeof(NAME) + 1];
 	char rest[5];
 };
@@ -50,27 +46,6 @@ static inline struct kc_knowledge_entry entry_of(const struct kc_shape *shape, d
 	    .launch_ns = 750,
 	    .lambda = {.log_value = log_lambda, .variance = 0.0004, .weight = 8, .count = 20, .spread_count = 19},
 	};
-}
-
-#define NODE(asked, last, left, right) ((uint32_t)(asked) << 24 | (last) << 16 | (left) << 8 | (right))
-#define LEAF(number) (KC_PRIOR_LEAF_MARK | (number))
-#define WORD 2
-
-/* 0.5, and of more than one wave -0.2 or, with the word, 0.3, else 0.1; and 0.02 of more than e^3 blocks, else 0.01. */
-static inline void make_trees(struct file *f)
-{
-	f->head.tree_count = f->head.limit_count = 2;
-	f->trained = (struct kc_knowledge_trees){
-	    .continues = kc_prior_identity(), .base = 0.5f, .leaf = 0.001f, .shapes = 200, .limits_at = {0, 1}};
-	for (uint32_t i = KC_TRAIT_BLOCKS + 1; i <= KC_TRAITS; i++)
-		f->trained.limits_at[i] = 2;
-	f->limits[0] = 0;
-	f->limits[1] = 3;
-	f->nodes[0][0] = NODE(KC_TRAIT_WAVES, 0, LEAF(0), 1);
-	f->nodes[0][1] = NODE(KC_TRAITS + WORD, 0, LEAF(1), LEAF(2));
-	f->nodes[1][0] = NODE(KC_TRAIT_BLOCKS, 0, LEAF(0), LEAF(1));
-	memcpy(f->leaves[0], (const int16_t[]){100, -200, 300}, 3 * sizeof(int16_t));
-	memcpy(f->leaves[1], (const int16_t[]){10, 20}, 2 * sizeof(int16_t));
 }
 
 /* In the order of their names. */
@@ -105,7 +80,6 @@ static inline void make(struct file *f)
 	put_entries(f, entry_of(&program_dims[0], log(0.5)), entry_of(&block, log(0.25)));
 	f->point = (struct kc_scaling_point){{0.1f, 9.7f, {4.2f, 0, 0}, 8.1f}, 8.5f, 20};
 	memcpy(f->text + 1, NAME, sizeof(NAME));
-	make_trees(f);
 	seal(f);
 }
 

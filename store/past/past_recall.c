@@ -33,7 +33,6 @@ void kc_past_recall_device(const struct kc_beginning *from, const char *uuid, co
 	const struct kc_snapshot *snapshot = kc_past_snapshot(from->past);
 	struct kc_device_learned learned;
 
-	device->more = kc_knowledge_trees(from->knowledge, device->info);
 	if (snapshot && kc_snapshot_device(snapshot, uuid, &learned))
 		kc_engine_recall_device(engine, device, &learned);
 	else

@@ -114,14 +114,6 @@ static void remove_empty(struct kc_knowledge_made *made)
 	made->entries.count = kept;
 }
 
-static size_t trees_bytes(const struct kc_knowledge_more *more)
-{
-	return more ? sizeof(more->row) + more->limit_count * sizeof(more->limits[0]) +
-			  more->tree_count *
-			      (KC_PRIOR_NODES * sizeof(more->nodes[0]) + KC_PRIOR_LEAVES * sizeof(more->leaves[0]))
-		    : 0;
-}
-
 /* Bytes without entries. Also places the kernels' points and names. */
 static size_t place_the_rest(struct kc_knowledge_made *made, struct kc_knowledge_head *head)
 {
@@ -141,27 +133,15 @@ static size_t place_the_rest(struct kc_knowledge_made *made, struct kc_knowledge
 		row->text = head->text_bytes;
 		head->text_bytes += (uint32_t)strlen(kernels[i].mangled) + 1;
 	}
-	if (made->more) {
-		head->tree_count = made->more->tree_count;
-		head->limit_count = made->more->limit_count;
-	}
 	return sizeof(*head) + head->device_count * sizeof(struct kc_knowledge_device) +
 	       head->kernel_count * sizeof(struct kc_knowledge_kernel) +
-	       head->point_count * sizeof(struct kc_scaling_point) + trees_bytes(made->more) + head->text_bytes;
+	       head->point_count * sizeof(struct kc_scaling_point) + head->text_bytes;
 }
 
 static char *put(char *at, const void *row, size_t bytes)
 {
 	memcpy(at, row, bytes);
 	return at + bytes;
-}
-
-static char *put_trees(char *at, const struct kc_knowledge_more *more)
-{
-	at = put(at, &more->row, sizeof(more->row));
-	at = put(at, more->limits, more->limit_count * sizeof(more->limits[0]));
-	at = put(at, more->nodes, more->tree_count * KC_PRIOR_NODES * sizeof(more->nodes[0]));
-	return put(at, more->leaves, more->tree_count * KC_PRIOR_LEAVES * sizeof(more->leaves[0]));
 }
 
 static void fill(const struct kc_knowledge_made *made, const struct kc_knowledge_head *head, char *bytes)
@@ -178,8 +158,6 @@ static void fill(const struct kc_knowledge_made *made, const struct kc_knowledge
 		at = put(at, &entries[i].row, sizeof(entries[i].row));
 	for (uint32_t i = 0; i < head->kernel_count; i++)
 		at = put(at, kernels[i].sizes.points, kernels[i].sizes.count * sizeof(struct kc_scaling_point));
-	if (made->more)
-		at = put_trees(at, made->more);
 	if (head->text_bytes)
 		at = put(at, "", 1);
 	for (uint32_t i = 0; i < head->kernel_count && head->text_bytes; i++)

@@ -38,11 +38,8 @@ struct kc_knowledge_made {
 	int anonymous, error;
 	uint64_t databases, unknown_gpu, foreign_gpu;
 	struct kc__made_rows devices, kernels, entries, given; /* kc_knowledge_device, and the structs above */
-	struct kc__made_rows lessons;                          /* kc_knowledge_lesson */
-	uint32_t program;                                      /* kc_knowledge_lesson.program of what is replayed */
-	const struct kc_knowledge_more *more;                  /* NULL: no trees */
 	/* Their places by what tells them apart; objects whose λ was pooled. */
-	struct kc_intern device_names, kernel_names, entry_names, given_names, program_names, pooled;
+	struct kc_intern device_names, kernel_names, entry_names, given_names, pooled;
 };
 
 #endif

@@ -3,7 +3,6 @@
 #include "knowledge_layout.h"
 #include "store/replay/replay_internal.h"
 #include "store/query/rows.h"
-#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -240,158 +239,33 @@ static void take_shape(struct kc__replay_shape *shape, void *arg)
 		note_given(made, kc_launch_name(mangled, &shape->dims, NULL), kernel, entry);
 }
 
-/* Lessons for trees */
-
-#define LAUNCHES 9u       /* of a launch shape: the first ones, as they are what is to be guessed */
-#define SHORTEST_NS 200.0 /* beyond KC_PRIOR_LEAST_NS: a logarithm needs something */
-
-/* kc__replay_shape.observed */
-struct first_launches {
-	int64_t ns[LAUNCHES];
-	uint32_t count, program;
-};
-
-struct lesson_source {
-	struct kc_knowledge_made *made;
-	const uint32_t *programs; /* of the parts */
-	const struct kc__part *parts;
-};
-
-static void began(void *arg, const struct kc__part *part)
-{
-	struct lesson_source *from = arg;
-
-	from->made->program = from->programs[part - from->parts];
-}
-
-static int predicted(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction)
-{
-	(void)arg;
-	(void)op;
-	(void)prediction;
-	return 0;
-}
-
-static int measured(void *arg, struct kc__replay_shape *launched, int64_t ns)
-{
-	struct first_launches *first = launched->observed;
-	const struct lesson_source *from = arg;
-
-	if (!first) {
-		first = launched->observed = calloc(1, sizeof(*first));
-		if (!first)
-			return -ENOMEM;
-		first->program = from->made->program;
-	}
-	if (first->count < LAUNCHES)
-		first->ns[first->count++] = ns;
-	return 0;
-}
-
-static void forgotten(struct kc__replay_shape *launched)
-{
-	free(launched->observed);
-	launched->observed = NULL;
-}
-
-KC_ORDER(by_time, int64_t, KC_BY(*x, *y))
-
-static double median_of(struct first_launches *first)
-{
-	uint32_t middle = first->count / 2;
-
-	qsort(first->ns, first->count, sizeof(first->ns[0]), by_time);
-	if (first->count % 2)
-		return (double)first->ns[middle];
-	return ((double)first->ns[middle - 1] + (double)first->ns[middle]) / 2;
-}
-
-/* NCCL's kernels wait for other devices, for how long no launch tells. */
-static void take_lesson(struct kc__replay_shape *shape, void *arg)
-{
-	struct kc_knowledge_made *made = arg;
-	const struct kc_device *device;
-	const struct kc_name_traits *name;
-	struct kc_knowledge_lesson *lesson;
-	double beyond_ns;
-
-	if (!shape->observed || shape->unpredictable != KC_PREDICTED ||
-	    (shape->on->assumed && !shape->on->by_capability))
-		return;
-	device = &shape->on->info;
-	name = &shape->code->engine.name;
-	lesson = name->family == KC_FAMILY_WAITING ? NULL : grow(made, &made->lessons, sizeof(*lesson));
-	if (!lesson)
-		return;
-	beyond_ns = fmax(median_of(shape->observed) - KC_PRIOR_LEAST_NS, SHORTEST_NS);
-	lesson->program = ((const struct first_launches *)shape->observed)->program;
-	lesson->words = name->words;
-	lesson->simulated = device->simulated != 0;
-	kc_launch_traits(lesson->traits, device, &shape->engine.work, &shape->dims, name);
-	lesson->expected = kc_prior_ask(&kc_prior_builtin, lesson->traits, name->words);
-	lesson->measured = (float)log(beyond_ns * kc_prior_speed(device));
-}
-
-const struct kc_knowledge_lesson *kc_knowledge_made_lessons(struct kc_knowledge_made *made, uint32_t *count)
-{
-	struct kc_knowledge_lesson *lessons = made->lessons.at;
-	uint32_t real = 0;
-
-	for (uint32_t i = 0; i < made->lessons.count; i++)
-		if (!lessons[i].simulated)
-			lessons[real++] = lessons[i];
-	if (real)
-		made->lessons.count = real;
-	*count = made->lessons.count;
-	return lessons;
-}
-
-void kc_knowledge_made_grow(struct kc_knowledge_made *made, const struct kc_knowledge_more *more)
-{
-	made->more = more;
-}
-
 /* Databases */
 
 struct process_list {
 	struct kc_knowledge_made *made;
-	struct kc__made_rows parts, programs; /* kc__part; kc_knowledge_lesson.program of each */
+	struct kc__made_rows parts; /* kc__part */
 };
-
-/* A program that is run again is the same one, in whatever database; a trace is another program for each process. */
-static uint32_t program_of(struct kc_knowledge_made *made, sqlite3_stmt *row)
-{
-	const char *called = (const char *)sqlite3_column_text(row, 1);
-	int is_new;
-
-	return place_of(made, &made->program_names, called ? called : "", called ? strlen(called) : 0, &is_new) + 1;
-}
 
 static int add_process(sqlite3_stmt *row, void *arg)
 {
 	struct process_list *list = arg;
 	struct kc__part *part = grow(list->made, &list->parts, sizeof(*part));
-	uint32_t *program = grow(list->made, &list->programs, sizeof(*program));
 
-	if (!part || !program)
+	if (!part)
 		return -ENOMEM;
 	*part = (struct kc__part){sqlite3_column_int64(row, 0), 0, KC_SEQUENCE_MASK};
-	*program = program_of(list->made, row);
-	return list->made->error;
+	return 0;
 }
 
 static int replay_all(struct kc_knowledge_made *made, struct kc_store *s, const struct process_list *list)
 {
-	struct lesson_source from = {made, list->programs.at, list->parts.at};
-	const struct kc__replay_observer observer = {began, predicted, measured, forgotten, &from};
 	struct kc__replay_knowledge *knowledge;
-	int rc = kc__replay_parts(s, list->parts.at, list->parts.count, &observer, &knowledge);
+	int rc = kc__replay_parts(s, list->parts.at, list->parts.count, &knowledge);
 
 	if (rc)
 		return rc;
 	made->databases++;
 	kc__knowledge_each(knowledge, take_shape, made);
-	kc__knowledge_each(knowledge, take_lesson, made);
 	kc__knowledge_free(knowledge);
 	return made->error;
 }
@@ -399,16 +273,12 @@ static int replay_all(struct kc_knowledge_made *made, struct kc_store *s, const 
 int kc_knowledge_made_add(struct kc_knowledge_made *made, struct kc_store *s)
 {
 	struct process_list list = {.made = made};
-	int rc =
-	    kc__select(s, NULL,
-		       "SELECT id, coalesce(source, '') || ' ' || coalesce(command_line, executable, '') FROM process"
-		       " ORDER BY source NOT NULL, started_unix_ns, id",
-		       add_process, &list);
+	int rc = kc__select(s, NULL, "SELECT id FROM process ORDER BY source NOT NULL, started_unix_ns, id",
+			    add_process, &list);
 
 	if (rc == 0)
 		rc = replay_all(made, s, &list);
 	free(list.parts.at);
-	free(list.programs.at);
 	return rc;
 }
 
@@ -431,12 +301,10 @@ void kc_knowledge_made_free(struct kc_knowledge_made *made)
 	free(made->kernels.at);
 	free(made->entries.at);
 	free(made->given.at);
-	free(made->lessons.at);
 	kc_intern_free(&made->device_names);
 	kc_intern_free(&made->kernel_names);
 	kc_intern_free(&made->entry_names);
 	kc_intern_free(&made->given_names);
-	kc_intern_free(&made->program_names);
 	kc_intern_free(&made->pooled);
 	free(made);
 }

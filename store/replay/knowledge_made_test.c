@@ -250,46 +250,6 @@ static void devices_are_told_apart(void **state)
 	leave(&k);
 }
 
-/* What a recording tells the trees of its only launch shape, in ns: beyond the µs that any kernel takes, and without
- * the device's share. */
-static double lesson_ns(const int64_t *each_ns, uint32_t launches)
-{
-	const struct recording r = {launches, 0, 0, &a100, each_ns, 0};
-	struct kc_knowledge_made *made = kc_knowledge_made_new(0);
-	char *folder = make_scratch();
-	struct kc_store *s = record(folder, 0, &r);
-	const struct kc_knowledge_lesson *lessons;
-	uint32_t count;
-	double ns;
-
-	assert_int_equal(kc_knowledge_made_add(made, s), 0);
-	lessons = kc_knowledge_made_lessons(made, &count);
-	assert_int_equal(count, 1);
-	assert_int_equal(lessons[0].program, 1);
-	assert_int_equal(lessons[0].simulated, 0);
-	ns = exp((double)lessons[0].measured) / kc_prior_speed(&a100);
-	kc_knowledge_made_free(made);
-	kc_store_close(s);
-	remove_scratch(folder);
-	return ns;
-}
-
-/* The median of the first nine; 200 ns, where that is less. */
-static void lessons_are_the_first_launches_of_a_shape(void **state)
-{
-	static const int64_t later_longer[13] = {21000, 21000, 21000, 21000, 21000, 51000, 51000,
-						 51000, 51000, 51000, 51000, 51000, 51000};
-	static const int64_t even[4] = {61000, 31000, 21000, 41000}, odd[3] = {41000, 21000, 26000};
-	static const int64_t shortest[1] = {1100}, short_one[1] = {1250};
-
-	(void)state;
-	assert_near(lesson_ns(later_longer, 13), 20000, 1e-3);
-	assert_near(lesson_ns(even, 4), 35000, 1e-3);
-	assert_near(lesson_ns(odd, 3), 25000, 1e-3);
-	assert_near(lesson_ns(shortest, 1), 200, 1e-3);
-	assert_near(lesson_ns(short_one, 1), 250, 1e-3);
-}
-
 static void nothing_measured_is_nothing_learned(void **state)
 {
 	const struct recording r = {3, 0, 0, &a100, NULL, 0};
@@ -316,7 +276,6 @@ int main(void)
 	    cmocka_unit_test(each_launch_shape_has_its_own),
 	    cmocka_unit_test(launches_are_told_apart_by_arguments),
 	    cmocka_unit_test(devices_are_told_apart),
-	    cmocka_unit_test(lessons_are_the_first_launches_of_a_shape),
 	    cmocka_unit_test(nothing_measured_is_nothing_learned),
 	};
 

@@ -97,8 +97,6 @@ struct kc__replay_prediction {
 
 /* Is told what happens while operations are replayed. predicted and measured return 0 or -errno. */
 struct kc__replay_observer {
-	/* kc__replay_parts() goes on with this part. NULL: of no interest. */
-	void (*began)(void *arg, const struct kc__part *part);
 	/* op->of: its launch shape, NULL where the database has none. */
 	int (*predicted)(void *arg, const struct kc__op *op, const struct kc__replay_prediction *prediction);
 	int (*measured)(void *arg, struct kc__replay_shape *launched, int64_t ns);
@@ -230,10 +228,9 @@ void kc__replay_await(struct kc__op *op);
 int kc__never_awaited(const struct kc__op *op);
 /* Text of the arguments; NULL: none is known. */
 const char *kc__replay_given(const struct kc__replay_state *state, int64_t arguments);
-/* Replays parts of processes in this order, only to learn from them. The observer (NULL: none) must outlive the
- * knowledge. 0 or -errno. */
+/* Replays parts of processes in this order, only to learn from them. 0 or -errno. */
 int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
-		     const struct kc__replay_observer *observer, struct kc__replay_knowledge **knowledge);
+		     struct kc__replay_knowledge **knowledge);
 
 /* replay_delay.c: when the measurement of an operation becomes known, once kc__delays_set() has worked that out for all
  * of them. 0 or -ENOMEM. */

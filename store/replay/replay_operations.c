@@ -427,21 +427,17 @@ static int teach(struct kc__replay_state *r, const struct kc__part *part)
 	return kc__replay_end(r, rc);
 }
 
-int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count,
-		     const struct kc__replay_observer *observer, struct kc__replay_knowledge **out)
+int kc__replay_parts(struct kc_store *s, const struct kc__part *parts, size_t count, struct kc__replay_knowledge **out)
 {
-	struct kc__replay_state *r = kc__replay_new(s, observer);
-	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, NULL, observer);
+	struct kc__replay_state *r = kc__replay_new(s, NULL);
+	struct kc__replay_knowledge *knowledge = kc__knowledge_new(s, NULL, NULL);
 	int rc = r && knowledge ? 0 : -ENOMEM;
 
 	*out = NULL;
 	if (rc == 0)
 		kc__replay_use(r, knowledge);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		if (observer && observer->began)
-			observer->began(observer->arg, &parts[i]);
+	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = teach(r, &parts[i]);
-	}
 	if (rc == 0)
 		rc = kc__within(s);
 	kc__replay_free(r);

@@ -395,7 +395,7 @@ static int replay_with_figures(struct replay_run *run, struct kc_store *s)
 {
 	int rc = -ENOMEM;
 
-	run->observer = (struct kc__replay_observer){NULL, predicted, measured, forgotten, run};
+	run->observer = (struct kc__replay_observer){predicted, measured, forgotten, run};
 	run->state = kc__replay_new(s, &run->observer);
 	if (run->state)
 		run->state->used.with_plain = !run->options->launches_alone;

@@ -135,7 +135,7 @@ const struct kc_example kc_examples_of_kerncast[] = {
 	.output =
 	    "SIMULATED: these times come from a stand-in device, not from a GPU.\n"
 	    "\n"
-	    "team.prior: 6 kernels, 20 launch shapes, no trees, 2.5 KiB; checksum ca8950feeb4e8fd4\n"
+	    "team.prior: 6 kernels, 20 launch shapes, 2.5 KiB; checksum ca8950feeb4e8fd4\n"
 	    "\n"
 	    "kernel                             GPU                              shapes  sizes  launches     mean\n"
 	    "vector_add(int, … const*, float*)  Simulated NVIDIA A100-SXM4-40GB       2      1       250   409 µs\n"

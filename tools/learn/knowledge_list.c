@@ -78,24 +78,13 @@ static void print_kernels(const struct kc_knowledge *k, const struct tally *tall
 	}
 }
 
-static void say_trees(const struct kc_knowledge *k, char *out, size_t size)
-{
-	char trees[KC_FORMAT_BYTES], shapes[KC_FORMAT_BYTES];
-
-	if (k->trained)
-		snprintf(out, size, "%s tree%s trained on %s", kc_format_count(k->head->tree_count, trees),
-			 k->head->tree_count == 1 ? "" : "s", kc_format_count(k->trained->shapes, shapes));
-	else
-		snprintf(out, size, "no trees");
-}
-
 int kc_knowledge_list(const struct kc_knowledge *k, const char *path)
 {
 	static const struct kc_column columns[] = {
 	    {"kernel", KC_LEFT, 1},    {"GPU", KC_LEFT, 0},   {"shapes", KC_RIGHT, 0}, {"sizes", KC_RIGHT, 0},
 	    {"launches", KC_RIGHT, 0}, {"mean", KC_RIGHT, 0}, {NULL, KC_LEFT, 0}};
 	struct tally *tallies = tally_up(k);
-	char kernels[KC_FORMAT_BYTES], shapes[KC_FORMAT_BYTES], bytes[KC_FORMAT_BYTES], trees[100];
+	char kernels[KC_FORMAT_BYTES], shapes[KC_FORMAT_BYTES], bytes[KC_FORMAT_BYTES];
 	struct kc_table table;
 
 	if (!tallies) {
@@ -104,10 +93,9 @@ int kc_knowledge_list(const struct kc_knowledge *k, const char *path)
 	}
 	if (is_simulated(k))
 		kc_say_simulated(KC_SIMULATED_ALL);
-	say_trees(k, trees, sizeof(trees));
-	printf("%s: %s kernel%s, %s launch shapes, %s, %s%s; checksum %016" PRIx64 "\n\n", path,
+	printf("%s: %s kernel%s, %s launch shapes, %s%s; checksum %016" PRIx64 "\n\n", path,
 	       kc_format_count(k->head->kernel_count, kernels), k->head->kernel_count == 1 ? "" : "s",
-	       kc_format_count(shapes_in(k, tallies), shapes), trees, kc_format_bytes(k->head->bytes, bytes),
+	       kc_format_count(shapes_in(k, tallies), shapes), kc_format_bytes(k->head->bytes, bytes),
 	       k->head->anonymous ? ", without names" : "", k->head->checksum);
 	kc_table_init(&table, columns);
 	print_kernels(k, tallies, &table);
@@ -146,19 +134,6 @@ static json_t *kernel_json(const struct kc_knowledge *k, const struct kc_knowled
 	return out;
 }
 
-static json_t *trees_json(const struct kc_knowledge *k)
-{
-	json_t *out;
-
-	if (!k->trained)
-		return json_null();
-	out = json_object();
-	json_object_set_new(out, "count", json_integer(k->head->tree_count));
-	json_object_set_new(out, "launch_shapes", json_integer(k->trained->shapes));
-	json_object_set_new(out, "simulated", json_boolean(k->trained->simulated));
-	return out;
-}
-
 int kc_knowledge_list_json(const struct kc_knowledge *k, const char *path)
 {
 	json_t *out = kc_json_document("learn", 1), *devices = json_array(), *kernels = json_array();
@@ -175,7 +150,6 @@ int kc_knowledge_list_json(const struct kc_knowledge *k, const char *path)
 		json_array_append_new(devices, device_json(&k->devices[i]));
 	for (uint32_t i = 0; tallies && i < k->head->kernel_count; i++)
 		json_array_append_new(kernels, kernel_json(k, &k->kernels[i], &tallies[i]));
-	json_object_set_new(out, "trees", trees_json(k));
 	json_object_set_new(out, "devices", devices);
 	json_object_set_new(out, "kernels", kernels);
 	free(tallies);
