@@ -127,11 +127,11 @@ static uint32_t pieces_met(const struct kc_lanes *address, uint32_t lanes, uint3
 
 uint32_t kc__lines(const struct kc_lanes *address, uint32_t mask, uint32_t bytes)
 {
-	uint32_t known = mask & address->known;
+	uint32_t known = mask & address->known, is_unknown = known != mask;
 
 	if (address->uniform && known)
 		known = known & -known;
-	return kc__count_of(mask & ~address->known) + pieces_met(address, known, bytes, 0, LINE_LOG2);
+	return is_unknown + pieces_met(address, known, bytes, 0, LINE_LOG2);
 }
 
 /* Alignments that are averaged over. */

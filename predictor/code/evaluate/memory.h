@@ -28,7 +28,8 @@ double kc__mean_sectors(const struct kc_lanes *address, uint32_t mask, uint32_t 
 double kc__near_sectors(uint32_t alike, double in_row, double rows, uint32_t bytes);
 /* The same where lanes access different numbers of bytes. */
 uint32_t kc__uneven_sectors(const struct kc_lanes *address, uint32_t mask, const uint8_t bytes[KC_WARP_LANES]);
-/* Lines of L1, of 128 bytes, that they touch. */
+/* Lines of L1, of 128 bytes, that they touch. Lanes of unknown addresses touch one together: some may be near each
+ * other. */
 uint32_t kc__lines(const struct kc_lanes *address, uint32_t mask, uint32_t bytes);
 /* Sectors if the lanes accessed that many bytes altogether at adjacent addresses from the start of a sector on. */
 uint32_t kc__least_sectors(uint32_t all_bytes);

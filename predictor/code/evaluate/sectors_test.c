@@ -162,7 +162,7 @@ static void alignments_of_single_bytes(void **state)
 	assert_float_equal(kc__mean_sectors(&row, KC_ALL_LANES, 1, 1), 1 + 31 / 32.0, 1e-9);
 }
 
-/* Lanes whose addresses are not known touch sectors and lines of their own, and conflict with no other. */
+/* Lanes whose addresses are not known touch sectors of their own, together a line, and conflict with no other. */
 static void addresses_that_are_not_known(void **state)
 {
 	struct kc_lanes address = some_lanes(4);
@@ -175,10 +175,11 @@ static void addresses_that_are_not_known(void **state)
 	address.v[0] = FIRST;
 	address.known = 0xff;
 	assert_int_equal(kc__sectors(&address, 0xfff, 4), 1 + 4);
-	assert_int_equal(kc__lines(&address, 0xfff, 4), 1 + 4);
+	assert_int_equal(kc__lines(&address, 0xfff, 4), 1 + 1);
 	assert_int_equal(kc__uneven_sectors(&address, 0xfff, of), 1 + 4);
 	assert_int_equal(kc__passes(&address, 0xfff, 4, 0), 1);
 	assert_int_equal(kc__sectors(&address, 0xf00, 4), 4);
+	assert_int_equal(kc__lines(&address, 0xf00, 4), 1);
 	assert_int_equal(kc__passes(&address, 0xf00, 4, 0), 1);
 }
 

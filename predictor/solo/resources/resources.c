@@ -278,12 +278,11 @@ static double bytes_of_l1(const struct kc_counts *counts, const struct traffic *
 }
 
 /* Cycles of an SM's L1: what it finds or gives to lanes, or a line in each: 4,704 requests of 32 lines for each SM of
- * an RTX 3080 took 86.3 µs, 88 by that (HeCBench's channelSum). Lanes at unknown addresses are counted with a line each
- * as well, though they mostly share some. */
+ * an RTX 3080 took 86.3 µs, 88 by that (HeCBench's channelSum). */
 static double cycles_of_l1(const struct kc_throughput *row, const struct kc_counts *counts,
 			   const struct traffic *traffic)
 {
-	double lines = counts->assumed & (KC_ASSUMED_ADDRESS | KC_ASSUMED_UNTOLD) ? 0 : counts->threads * counts->lines;
+	double lines = counts->assumed & KC_ASSUMED_UNTOLD ? 0 : counts->threads * counts->lines;
 
 	double bytes = fmax(bytes_of_l1(counts, traffic), traffic->given);
 

@@ -183,7 +183,9 @@ static void lines_of_l1(void **state)
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256 * 32 / 128.0, 1e-6);
 	counts.lines = 1;
 	counts.exact = 0;
-	counts.assumed = KC_ASSUMED_ADDRESS; /* a quarter of what is not asked for */
+	counts.assumed = KC_ASSUMED_ADDRESS; /* of other accesses */
+	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256, 1e-6);
+	counts.lines = 1 / 32.0; /* a quarter of what is not asked for */
 	assert_float_equal(times_of(1, 256, counts).ns[KC_RESOURCE_L1], 256 * (4 + 28 / 4.0) / 128, 1e-6);
 }
 
