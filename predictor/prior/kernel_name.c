@@ -9,13 +9,27 @@
 /* A word that only names of such kernels have, by the libraries' own namespaces and naming schemes. */
 struct mark {
 	const char *letters;
-	enum { WHOLE, BEGINS } how;
+	enum { WHOLE, BEGINS, PHRASE } how; /* PHRASE: it and what follows it begin so */
 	enum kc_family family;
 };
 
 static const struct mark marks[] = {
     /* NCCL: ncclKernel_AllReduce_…, ncclDevKernel_…, c10d's use of them */
     {"nccl", BEGINS, KC_FAMILY_WAITING},
+    /* collectives of PyTorch's symmetric memory, vLLM, SGLang, TensorRT-LLM, FlashInfer, NVSHMEM and DeepEP */
+    {"all_reduce", PHRASE, KC_FAMILY_WAITING},
+    {"allreduce", PHRASE, KC_FAMILY_WAITING},
+    {"oneshotallreduce", PHRASE, KC_FAMILY_WAITING},
+    {"twoshotallreduce", PHRASE, KC_FAMILY_WAITING},
+    {"cross_device_reduce", PHRASE, KC_FAMILY_WAITING},
+    {"all_gather", PHRASE, KC_FAMILY_WAITING},
+    {"allgather", PHRASE, KC_FAMILY_WAITING},
+    {"reduce_scatter", PHRASE, KC_FAMILY_WAITING},
+    {"reducescatter", PHRASE, KC_FAMILY_WAITING},
+    {"all_to_all", PHRASE, KC_FAMILY_WAITING},
+    {"alltoall", PHRASE, KC_FAMILY_WAITING},
+    {"nvshmem", PHRASE, KC_FAMILY_WAITING},
+    {"deep_ep", PHRASE, KC_FAMILY_WAITING},
     /* cuBLAS, cuBLASLt, cuDNN, CUTLASS and the tensor-core generators below them */
     {"cublas", BEGINS, KC_FAMILY_PRODUCT},
     {"cudnn", BEGINS, KC_FAMILY_PRODUCT},
@@ -61,6 +75,8 @@ static int has_mark(const char *word, size_t size, const struct mark *mark)
 {
 	size_t letters = strlen(mark->letters);
 
+	if (mark->how == PHRASE)
+		return !strncasecmp(word, mark->letters, letters);
 	if (letters > size || (mark->how == WHOLE && letters != size))
 		return 0;
 	return !strncasecmp(word, mark->letters, letters);
@@ -135,4 +151,7 @@ void kc_name_read(struct kc_name_traits *traits, const char *name)
 		traits->marks |= UINT64_C(1) << words.hash[i] % 64;
 		read_word(traits, name + words.place[i].at, words.place[i].size);
 	}
+	/* torch.compile names a kernel after the operators around it, and a collective is none of what it compiles. */
+	if (!strncmp(name, "triton_", strlen("triton_")))
+		traits->family = KC_FAMILY_FRAMEWORK;
 }

@@ -15,7 +15,7 @@ enum kc_family {
 	KC_FAMILY_NONE,      /* hand-written, or of a library that the prior does not know */
 	KC_FAMILY_FRAMEWORK, /* PyTorch's own kernels, and those that it compiles */
 	KC_FAMILY_PRODUCT, /* matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, and what goes with them */
-	KC_FAMILY_WAITING, /* NCCL: they wait for other devices */
+	KC_FAMILY_WAITING, /* NCCL's, and collectives of others: they wait for other devices */
 	KC_FAMILIES,
 };
 

@@ -200,6 +200,25 @@ static void libraries_are_known_by_their_names(void **state)
 	assert_int_equal(family_of("at_cutlass_once"), KC_FAMILY_PRODUCT);
 }
 
+static void collectives_wait_whosever_they_are(void **state)
+{
+	static const char *const some[] = {
+	    "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*, unsigned long)",
+	    "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, vllm::RankSignals, int)",
+	    "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<__half, 8>(int)",
+	    "void tensorrt_llm::kernels::twoShotAllReduceKernel<__half, 8>(tensorrt_llm::kernels::AllReduceParams)",
+	    "void deep_ep::internode::dispatch<false, 8, false>(int4*, float*, long*)",
+	    "_ZN4vllm27cross_device_reduce_2stageI6__halfLi8EEEvi",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		assert_int_equal(family_of(some[i]), KC_FAMILY_WAITING);
+	assert_int_equal(family_of("void small_reduce(float*)"), KC_FAMILY_NONE);
+	assert_int_equal(family_of("void gather_all(float*)"), KC_FAMILY_NONE);
+	assert_int_equal(family_of("triton_poi_fused_all_gather_into_tensor_0"), KC_FAMILY_FRAMEWORK);
+}
+
 static void marks_are_those_of_all_words(void **state)
 {
 	struct kc_name_traits traits;
@@ -283,6 +302,7 @@ int main(void)
 	    cmocka_unit_test(what_is_too_long_is_cut),
 	    cmocka_unit_test(hostile_names_end),
 	    cmocka_unit_test(libraries_are_known_by_their_names),
+	    cmocka_unit_test(collectives_wait_whosever_they_are),
 	    cmocka_unit_test(marks_are_those_of_all_words),
 	    cmocka_unit_test(words_that_the_prior_knows_have_their_bits),
 	    cmocka_unit_test(tiles_are_read),

@@ -22,8 +22,9 @@ static const struct rule rules[] = {
     /* torch.compile names a kernel after its kind, then after all operators that it fuses */
     {KC_CLASS_ELEMENTWISE, "triton_poi_"},
     {KC_CLASS_REDUCTION, "triton_red_ triton_per_"},
-    {KC_CLASS_ELEMENTWISE, "rotary ^rope"}, /* "rotary_embedding", "rope_norm" */
-    {KC_CLASS_GATHER, "reshape_and_cache"}, /* "reshape_and_cache_flash" of vLLM: to the slots of a cache */
+    {KC_CLASS_ELEMENTWISE, "rotary ^rope"},                       /* "rotary_embedding", "rope_norm" */
+    {KC_CLASS_GATHER, "reshape_and_cache store_kvcache"},         /* of vLLM and SGLang: to the slots of a cache */
+    {KC_CLASS_GATHER, "::finalize::finalize finalizemoerouting"}, /* what experts made, back to its tokens */
     {KC_CLASS_ATTENTION, "flash fmha attention attn sdpa ^mha"},
     {KC_CLASS_GATHER, "embedding"},
     {KC_CLASS_OPTIMIZER, "multi_tensor_apply multitensorapply ^adam adagrad adadelta rmsprop ^sgd$ fusedsgd ^lamb$ "
@@ -31,7 +32,7 @@ static const struct rule rules[] = {
     {KC_CLASS_SORT, "sort topk ^scan scan$ cumsum cumprod deviceselect nonzero ^unique bitonic histogram"},
     {KC_CLASS_REDUCTION,
      "softmax soft_max layernorm layer_norm rmsnorm rms_norm batchnorm batch_norm groupnorm group_norm "
-     "instancenorm instance_norm ^bn_ welford gammabeta rowwisemoments computeinternalgradients "
+     "instancenorm instance_norm ^bn_fw ^bn_bw welford gammabeta rowwisemoments computeinternalgradients "
      "computefusedparams"},
     {KC_CLASS_ELEMENTWISE, "quantize_cuda rowwise_to_float hfp8_to_float float_to_hfp8 elementwise_kernel_with_index "
 			   "upsample"},
@@ -42,7 +43,7 @@ static const struct rule rules[] = {
     {KC_CLASS_REDUCTION, "^dot_kernel reduce_1block ^nrm2 ^asum"}, /* these of cuBLAS, with "cublas" in their types */
     {KC_CLASS_PRODUCT,
      "gemm gemv mul_mat matmul ^mm$ addmm ^bmm$ splitk cublas cutlass xmma nvjet tensorop wmma ^trsm ^syrk "
-     "epilogue:: marlin fused_moe triton_tem_"},
+     "epilogue:: marlin fused_moe triton_tem_ ^cijk_"},
     {KC_CLASS_GATHER, "gather scatter ^index indexing indices get_rows ^take$ ^put$ lookup"},
     {KC_CLASS_REDUCTION,
      "reduce reduction ^norm$ normalize$ loss criterion cross_entropy pool ^dot$ ^sum$ ^mean$ argmax "

@@ -148,6 +148,17 @@ static void kernels_of_language_models_and_vectors(void **state)
 				 "cublasGemvTensorStridedBatched<double> >(double const*)"},
 	    {KC_CLASS_ELEMENTWISE,
 	     "void axpy_kernel_val<double, double>(cublasAxpyParamsVal<cublasGemvTensor<double>>)"},
+	    {KC_CLASS_PRODUCT, "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT32x32x256_MI16x16x1_SN_LDSB1_AFC1"},
+	    {KC_CLASS_GATHER, "void (anonymous namespace)::store_kvcache<2048l, 4, false, long>((anonymous "
+			      "namespace)::StoreKVCacheParams)"},
+	    /* of vLLM on a B200, https://github.com/AMD-AGI/TraceLens; before them, of AMD's GPUs */
+	    {KC_CLASS_PRODUCT, "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_m128x16x32_cga1x1x1_16dp256b_"
+			       "rM_TN_transOut_schedP2x1x2x3_biasM_bN_tma_tmaOpt_clmp_swiGlu_dynBatch_sm100f"},
+	    {KC_CLASS_COMMUNICATION, "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>("
+				     "c10::BFloat16*, unsigned long, unsigned int**, unsigned long, unsigned long)"},
+	    {KC_CLASS_GATHER, "void moe::dev::finalize::finalizeKernelVecLoad<moe::dev::finalize::KernelParams<"
+			      "cutlass::bfloat16_t, cutlass::bfloat16_t, 4, true> >(moe::dev::finalize::KernelParams<"
+			      "cutlass::bfloat16_t, cutlass::bfloat16_t, 4, true>)"},
 	};
 
 	(void)state;
