@@ -400,9 +400,9 @@ help: ## this list
 tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
 CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
   --suppressions-list=scripts/lists/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
-lint: ## cppcheck, shellcheck, format, hooks against CUDA's headers
+lint: ## cppcheck, shellcheck, TypeScript's compiler on the page, format, hooks against CUDA's headers
 	@scripts/setup --all
-	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-hooks lint-mutants && echo "nothing found"
+	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-js lint-hooks lint-mutants && echo "nothing found"
 lint-c:
 	$(CPPCHECK) -j$(shell nproc) predictor store shim tools cuda_tests
 lint-shell:
@@ -410,6 +410,9 @@ lint-shell:
 # Names of a loaded file (SC2154, SC2034) are not seen by shellcheck in a bats file.
 lint-bats:
 	shellcheck -x -s bats -S warning -e SC2154,SC2034 $(call tracked,'*.bats' '*.bash')
+# One script is made of all these files. Names that are not defined, members that the browser's objects lack, unused ones.
+lint-js:
+	tsc --noEmit --allowJs --checkJs --noUnusedLocals --target es2022 --lib es2022,dom,dom.iterable $(call tracked,'tools/report/html/*.js')
 lint-hooks: $(BUILD)/libkerncast.so
 	scripts/check-hooks --complete $< $(CUDA)
 lint-mutants:
@@ -427,4 +430,4 @@ COMPILED := $(PREDICTOR_SRC) $(STORE_SRC) $(SHIM_SRC) $(TOOLS_SRC) $(TEST_SRC) \
   $(BENCH_SRC) $(FUZZ_SRC) $(wildcard cuda_tests/bench/*.c cuda_tests/demo/*.c)
 -include $(patsubst %.o,%.d,$(call obj,$(COMPILED)) $(LAUNCH_PATH_OBJ)) $(BUILD)/libkerncast-audit.d
 .PHONY: all unit-tests qemu-tests list-qemu-tests aarch64 demo-programs run-programs bench-programs sanitize-programs list-tests demo test clients mutants torture bench sanitize lint \
-  lint-c lint-shell lint-bats lint-hooks lint-mutants format-check format install uninstall wheel deb tarball dist help clean
+  lint-c lint-shell lint-bats lint-js lint-hooks lint-mutants format-check format install uninstall wheel deb tarball dist help clean

@@ -131,14 +131,14 @@ function grouped(text) {
 const showCount = value => isKnown(value) ? grouped(String(Math.round(value))) : '-';
 
 function showTime(ns) {
-	const units = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']], size = Math.abs(ns);
+	const units = ['ns', 'µs', 'ms', 's'], size = Math.abs(ns);
 	let at = 0;
 
 	if (!isKnown(ns))
 		return '-';
-	for (; at < 3 && size / units[at][0] >= 999.5; at++)
+	for (; at < 3 && size / 1000 ** at >= 999.5; at++)
 		;
-	return `${fixed(ns / units[at][0], at ? places(size / units[at][0]) : 0)} ${units[at][1]}`;
+	return `${fixed(ns / 1000 ** at, at ? places(size / 1000 ** at) : 0)} ${units[at]}`;
 }
 
 function showPercent(percent) {
