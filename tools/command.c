@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SHELL_SIGNAL_BASE 128 /* of an exit status */
+#define LONGEST_ARGUMENT 50   /* columns, of an option's in its help */
 
 const struct kc_command *kc_command_at(unsigned i)
 {
@@ -76,6 +77,24 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* The options as help shows them: words to choose from that have no room in a line are told by the option's description
+ * alone. NULL: no memory. */
+static struct argp_option *options_of_help(const struct argp_option *options)
+{
+	struct argp_option *out;
+	size_t n = 1;
+
+	while (options[n - 1].name || options[n - 1].key || options[n - 1].doc)
+		n++;
+	out = calloc(n, sizeof(*out));
+	for (size_t i = 0; out && i < n; i++) {
+		out[i] = options[i];
+		if (out[i].arg && strlen(out[i].arg) > LONGEST_ARGUMENT)
+			out[i].arg = "WHAT";
+	}
+	return out;
+}
+
 static const struct kc_command *parsed;
 
 /* Argp's remark on optional arguments does not apply to these commands. */
@@ -95,8 +114,9 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 	const struct kc_example *example = kc_example_of(command->name);
 	char name[64], doc[1024];
 	FILE *plain = stderr, *shown = kc_print_stream(plain);
+	struct argp_option *options = options_of_help(command->options);
 	struct argp argp = {
-	    .options = command->options,
+	    .options = options ? options : command->options,
 	    .parser = parser,
 	    .args_doc = command->arguments,
 	    .doc = doc,
@@ -115,6 +135,7 @@ void kc_command_parse(const struct kc_command *command, int argc, char **argv, u
 		exit(KC_EXIT_USAGE);
 	stderr = shown ? shown : plain; /* the C library quotes the command line in its errors */
 	argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
+	free(options);
 	stderr = plain;
 	if (shown)
 		fclose(shown);

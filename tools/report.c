@@ -29,9 +29,9 @@ struct request {
 static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
     {"by", KEY_BY, "kernel|model|stream|case|rank|gpu|class|time|gap|copy|step|range|operator", 0,
-     "one line per kernel, model, stream, case, rank (or process, which is the same), GPU or class of kernels; or per "
-     "GPU, process and stream whose time is told, idle gap of a GPU, kind of copy, step, or range or operator of a "
-     "trace; instead of the kernels that took most time and the worst predicted",
+     "one line per kernel, model, stream, case, rank (or process, which is the same), gpu or class (of kernels); or "
+     "time (per GPU, process and stream whose time is told), gap (idle, of a GPU), copy (each kind), step, or range or "
+     "operator (of a trace); instead of the kernels that took most time and the worst predicted",
      0},
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
