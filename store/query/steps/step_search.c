@@ -95,11 +95,16 @@ static int read_calls(struct loader *l, struct kc_store *s, int64_t process, uin
 
 KC_ORDER(by_time, struct loaded, KC_UP(ns) ?: KC_UP(order))
 
-static int add_steps(int64_t process, const struct kc_call *calls, const struct kc_repeat *repeat, struct kc__list *out)
+/* A step lasts up to the next call, of the step after it or of none: what the host waited for until then is a part of
+ * it. */
+static int add_steps(int64_t process, const struct kc_recording *recording, const struct kc_repeat *repeat,
+		     struct kc__list *out)
 {
+	const struct kc_call *calls = recording->at;
+
 	for (uint32_t k = 0; k < repeat->count; k++) {
 		const struct kc_call_span *span = &repeat->at[k];
-		int is_followed = k + 1 < repeat->count && repeat->at[k + 1].first == span->after;
+		int is_open = span->after >= recording->count;
 		struct kc_step *step = kc__list_add(out, sizeof(*step));
 
 		if (!step)
@@ -108,7 +113,8 @@ static int add_steps(int64_t process, const struct kc_call *calls, const struct 
 		    .process = process,
 		    .number = k + 1,
 		    .start_ns = calls[span->first].ns,
-		    .end_ns = is_followed ? calls[span->after].ns : kc_plus_ns(calls[span->after - 1].ns, 1),
+		    .end_ns = is_open ? kc_plus_ns(calls[span->after - 1].ns, 1) : calls[span->after].ns,
+		    .is_open = is_open,
 		};
 	}
 	return 0;
@@ -120,9 +126,9 @@ static int take(int64_t process, const struct kc_recording *recording, struct kc
 	int is_nested = found->verdict == KC_STEPS_NESTED, rc = 0;
 
 	if (is_nested || found->verdict == KC_STEPS_FOUND)
-		rc = add_steps(process, recording->at, &found->outer, outer);
+		rc = add_steps(process, recording, &found->outer, outer);
 	if (rc == 0 && is_nested)
-		rc = add_steps(process, recording->at, &found->inner, inner);
+		rc = add_steps(process, recording, &found->inner, inner);
 	out->verdict = found->verdict;
 	out->outer = found->outer;
 	out->inner = found->inner;

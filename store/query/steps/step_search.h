@@ -17,7 +17,7 @@ struct kc_step_search {
 };
 
 /* Searches the launches and copies of a process. Adds its repeats to both lists, in which nothing is of a later
- * process: struct kc_step, from number 1, each up to the next or to its last call. outer: only where the verdict is
+ * process: struct kc_step, from number 1, each up to the call after it. outer: only where the verdict is
  * that they are steps, or that they are nested; inner: only where they are nested. left: rows that may still be read.
  * 0; -E2BIG: there are more; -errno. */
 int kc_step_search(struct kc_store *s, int64_t process, uint64_t *left, struct kc__list *outer, struct kc__list *inner,

@@ -6,6 +6,7 @@
 #include "store/database/testing/test_rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define LAUNCHES 24 /* in each step: a first one, 5 layers of 4 kernels, 3 at the end */
@@ -51,7 +52,7 @@ static int search(struct kc_store *s, uint64_t left, struct kc__list *steps, str
 	return rc;
 }
 
-static void a_step_goes_up_to_the_next_and_the_last_to_its_last_call(void **state)
+static void a_step_goes_up_to_the_next_and_of_the_last_the_end_is_not_known(void **state)
 {
 	struct scratch_store *f = *state;
 	struct kc__list list = {0};
@@ -71,7 +72,27 @@ static void a_step_goes_up_to_the_next_and_the_last_to_its_last_call(void **stat
 		assert_int_equal(steps[i].start_ns, start_of(i));
 		assert_int_equal(steps[i].end_ns,
 				 i + 1 < STEPS ? start_of(i + 1) : start_of(i) + (LAUNCHES - 1) * APART_NS + 1);
+		assert_int_equal(steps[i].is_open, i + 1 == STEPS);
 	}
+	assert_float_equal(kc_step_time(steps), start_of(1) - start_of(0), 0);
+	assert_true(isnan(kc_step_time(steps + STEPS - 1)));
+	free(list.at);
+}
+
+static void a_step_goes_up_to_a_call_that_is_in_none(void **state)
+{
+	struct scratch_store *f = *state;
+	struct kc__list list = {0};
+	struct kc_step_search found;
+	const struct kc_step *last;
+
+	put_steps(f->store);
+	put(f->store, STEPS * LAUNCHES + 1, 7, start_of(STEPS) + 500);
+	assert_int_equal(search(f->store, UINT64_MAX, &list, &found), 0);
+	assert_int_equal(list.count, STEPS);
+	last = (const struct kc_step *)list.at + STEPS - 1;
+	assert_int_equal(last->end_ns, start_of(STEPS) + 500);
+	assert_int_equal(last->is_open, 0);
 	free(list.at);
 }
 
@@ -181,8 +202,9 @@ static void steps_are_found_where_the_run_tells_none_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(a_step_goes_up_to_the_next_and_the_last_to_its_last_call, set_up,
+	    cmocka_unit_test_setup_teardown(a_step_goes_up_to_the_next_and_of_the_last_the_end_is_not_known, set_up,
 					    remove_scratch_store),
+	    cmocka_unit_test_setup_teardown(a_step_goes_up_to_a_call_that_is_in_none, set_up, remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(no_more_rows_are_read_than_may_be, set_up, remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(any_times_are_taken, set_up, remove_scratch_store),
 	    cmocka_unit_test_setup_teardown(a_process_without_launches_has_no_steps, set_up, remove_scratch_store),

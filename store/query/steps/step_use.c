@@ -226,7 +226,7 @@ static int begin_steps(struct reader *r)
 		use->process = step->process;
 		use->number = step->number;
 		use->at_ns = (double)step->start_ns;
-		use->time_ns = (double)kc_minus_ns(step->end_ns, step->start_ns);
+		use->time_ns = kc_step_time(step);
 	}
 	return 0;
 }

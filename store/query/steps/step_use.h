@@ -25,7 +25,8 @@ struct kc_step_use {
 	int64_t number;              /* -1: in no step */
 	int is_found;                /* 1: its run tells no steps, and they were searched for in the process */
 	double at_ns;                /* its start, since that of the process; NAN: in no step */
-	double time_ns;              /* from its start to its end, on the host; NAN: in no step */
+	double time_ns;              /* from its start to its end, on the host; NAN: in no step, or its end is not
+					known (steps.h) */
 	uint64_t launches, measured; /* kernels */
 	uint64_t copies;             /* or memsets, that were measured */
 	double measured_ns;          /* sum over its kernels */

@@ -4,6 +4,7 @@
 #include "store/query/query.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int add_step(sqlite3_stmt *row, void *arg)
@@ -71,6 +72,11 @@ size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t st
 			first = middle + 1;
 	}
 	return first;
+}
+
+double kc_step_time(const struct kc_step *step)
+{
+	return step->is_open ? NAN : (double)kc_minus_ns(step->end_ns, step->start_ns);
 }
 
 const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns)

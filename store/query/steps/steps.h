@@ -14,7 +14,9 @@
 struct kc_step {
 	int64_t process, number;
 	int64_t start_ns,
-	    end_ns; /* since the start of the process; of one that is damaged, the end is before the start */
+	    end_ns;  /* since the start of the process; of one that is damaged, the end is before the start */
+	int is_open; /* 1: the process called nothing after it, so its end is not known: end_ns is that of its last call
+		      */
 };
 
 /* By process and start. Starts as zeros. */
@@ -36,6 +38,8 @@ static inline const struct kc_step *kc_step_at(const struct kc_steps *steps, siz
 
 /* How many begin before this one would, or with it. */
 size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t start_ns);
+/* From its start to its end, on the host, in ns; NAN: its end is not known. */
+double kc_step_time(const struct kc_step *step);
 /* The step of a launch call; NULL: it belongs to none. */
 const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns);
 

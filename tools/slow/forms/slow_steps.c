@@ -45,11 +45,14 @@ struct adding {
 static double usual_time(const struct kc_step *steps, size_t count)
 {
 	double *times = count ? calloc(count, sizeof(*times)) : NULL, usual = NAN;
+	size_t known = 0;
 
-	for (size_t i = 0; times && i < count; i++)
-		times[i] = (double)kc_minus_ns(steps[i].end_ns, steps[i].start_ns);
-	if (times)
-		usual = kc_median(times, count);
+	for (size_t i = 0; times && i < count; i++) {
+		times[known] = kc_step_time(steps + i);
+		known += !isnan(times[known]);
+	}
+	if (known)
+		usual = kc_median(times, known);
 	free(times);
 	return usual;
 }
@@ -83,7 +86,7 @@ static int begin_process(struct adding *a, int64_t process)
 
 		if (!row)
 			return -ENOMEM;
-		row->time_ns = (double)kc_minus_ns(steps[i].end_ns, steps[i].start_ns);
+		row->time_ns = kc_step_time(steps + i);
 		row->longer_ns = row->time_ns - usual_ns;
 	}
 	if (rc == 0 && a->level == KC_STEP_OUTER && !add_row(a, -1))

@@ -13,10 +13,10 @@
 
 struct kc_slow_step_row {
 	enum kc_step_level level;
-	enum kc_steps_are are;             /* of its process */
-	int64_t process, number;           /* number -1: in no step */
-	double time_ns;                    /* from its start to its end, on the host; NAN: in no step */
-	double longer_ns;                  /* than the median; likewise */
+	enum kc_steps_are are;   /* of its process */
+	int64_t process, number; /* number -1: in no step */
+	double time_ns;          /* from its start to its end, on the host; NAN: in no step, or its end is not known */
+	double longer_ns;        /* than the median; likewise */
 	struct kc_slow_sum measured, lost; /* launches that were made in it */
 	double causes_ns[KC_SLOW_CAUSES];
 	/* of these, as they are told */
