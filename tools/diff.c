@@ -3,6 +3,7 @@
 #include "tools/diff/forms/diff_forms.h"
 #include "tools/diff/compare_options.h"
 #include "tools/diff/side.h"
+#include "tools/diff/steps_compared.h"
 #include "tools/output/output_file.h"
 #include "tools/system/database.h"
 
@@ -18,7 +19,7 @@
 #define EXIT_SLOWER 3
 #define ORDERS "lost|time|count"
 
-enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_FAIL, KEY_MD };
+enum { KEY_OLD = 0x100, KEY_NEW, KEY_BASELINE, KEY_PER, KEY_FAIL, KEY_MD };
 
 struct request {
 	struct kc_compare_options options;
@@ -26,6 +27,7 @@ struct request {
 	struct kc_databases databases[KC_SIDES]; /* that these name */
 	struct kc_databases *named;              /* of the option before; NULL: there was none */
 	const char *old, *new, *baseline;        /* old, new: runs */
+	enum kc_diff_per per;
 	int fail, markdown;
 };
 
@@ -41,6 +43,8 @@ static const struct argp_option options[] = {
      "compare with this file in place of OLD; where there is none yet, and without --fail, --json and --md, write it "
      "from NEW",
      0},
+    {"per", KEY_PER, "step|run", 0,
+     "compare what steps took, or whole runs (default: steps, where both sides have them, told or found)", 0},
     KC_LIMIT_OPTIONS("changes"),
     KC_FILTER_OPTIONS,
     KC_DEVICE_FILTER_OPTION,
@@ -91,6 +95,8 @@ static error_t check(struct request *request, struct argp_state *state)
 		    state,
 		    "a baseline has kernels, not single launches: beside --baseline, only --kernel and --exclude "
 		    "choose what is compared");
+	if (request->baseline && request->per == KC_PER_STEP)
+		argp_error(state, "a baseline has no steps: --baseline and --per step exclude each other");
 	kc_sort_options_check(&request->options.of.sorting, request->options.of.common.json, state);
 	return rc ? rc : kc_compare_option(&request->options, ORDERS, ARGP_KEY_END, NULL, state);
 }
@@ -128,6 +134,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BASELINE:
 		request->baseline = arg;
 		return 0;
+	case KEY_PER:
+		if (strcmp(arg, "step") != 0 && strcmp(arg, "run") != 0)
+			argp_error(state, "--per takes step or run, not \"%s\"", arg);
+		request->per = *arg == 's' ? KC_PER_STEP : KC_PER_RUN;
+		return 0;
 	case KEY_FAIL:
 		request->fail = 1;
 		return 0;
@@ -150,6 +161,7 @@ struct comparison {
 	struct kc_side sides[KC_SIDES];
 	struct kc_measured_names names;
 	struct kc_baseline baseline;
+	struct kc_diff_steps steps;
 	struct kc_diff diff;
 };
 
@@ -253,6 +265,19 @@ static int use_baseline(struct comparison *c, int *written)
 	return rc == 0 ? KC_EXIT_OK : KC_EXIT_FAILED;
 }
 
+static int use_steps(struct comparison *c)
+{
+	struct kc_side *const sides[KC_SIDES] = {c->sides + KC_OLD, c->sides + KC_NEW};
+	int status = kc_diff_steps(&c->names, sides, c->request->per, &c->steps);
+
+	if (status != KC_EXIT_OK || c->request->per != KC_PER_STEP || c->steps.verdict == KC_STEPS_COMPARED)
+		return status;
+	kc_error(
+	    "%s: no steps are told, and none were found by what repeats; without --per step, whole runs are compared",
+	    kc_database_shown(c->sides[c->steps.of[KC_OLD].steps > 0 ? KC_NEW : KC_OLD].path));
+	return KC_EXIT_FAILED;
+}
+
 /* --- output */
 
 static int print(struct comparison *c)
@@ -261,6 +286,7 @@ static int print(struct comparison *c)
 	struct kc_diff_view view = {
 	    .names = &c->names,
 	    .diff = &c->diff,
+	    .steps = &c->steps,
 	    .limits = request->options.limits,
 	    .filter = &request->options.of.filter,
 	    .sorting = request->options.of.sorting,
@@ -309,15 +335,17 @@ static int judge(const struct kc_diff *diff)
 
 static int compare(struct comparison *c)
 {
-	const struct kc_diff_input inputs[KC_SIDES] = {
-	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL},
-	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL},
+	struct kc_diff_input inputs[KC_SIDES] = {
+	    {c->sides[KC_OLD].runs, c->sides[KC_OLD].count, c->request->baseline ? &c->baseline.items : NULL, 0},
+	    {c->sides[KC_NEW].runs, c->sides[KC_NEW].count, NULL, 0},
 	};
 	int rc = kc_measured_names_tell_apart(&c->names), status;
 
 	if (rc == 0 && !c->request->baseline)
 		rc = kc_measured_renumber(&c->names, c->sides[KC_OLD].runs, c->sides[KC_OLD].count,
 					  c->sides[KC_NEW].runs);
+	for (int side = 0; c->steps.verdict == KC_STEPS_COMPARED && side < KC_SIDES; side++)
+		inputs[side].steps = c->steps.of[side].steps;
 	if (rc == 0)
 		rc = kc_diff_compare(&c->names, inputs, &c->request->options.limits, &c->diff);
 	if (rc < 0) {
@@ -344,10 +372,15 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	}
 	c->request = &request;
 	status = select_runs(c);
-	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++)
+	c->steps.verdict = KC_STEPS_NOT_WANTED;
+	for (int i = 0; status == KC_EXIT_OK && i < KC_SIDES; i++) {
+		c->sides[i].with_steps = !request.baseline && request.per != KC_PER_RUN;
 		status = kc_side_read(c->sides + i, &request.options.of.filter, 0, &c->names);
+	}
 	if (status == KC_EXIT_OK && request.baseline)
 		status = use_baseline(c, &written);
+	else if (status == KC_EXIT_OK)
+		status = use_steps(c);
 	if (status == KC_EXIT_OK && !written)
 		status = compare(c);
 	kc_diff_free(&c->diff);
@@ -396,6 +429,14 @@ const struct kc_command kc_command_diff = {
 	"The time lost by a kernel is that of its launches in NEW over what they took in OLD.\n"
 	"The lines at the top, the largest part first, add up to the difference between the runs: what each kernel\n"
 	"took in NEW more than in OLD, and the reason that makes most of that.\n"
+	".Pp\n"
+	"Where both sides have steps, told or found, a step is compared with a step: times and numbers of launches "
+	"are\n"
+	"means over the steps of each side, so that runs may differ in length. Launches in no step are counted, and "
+	"not\n"
+	"compared;\n"
+	".Fl -per Cm run\n"
+	"compares whole runs.\n"
 	".Pp\n"
 	"A baseline is a JSON file of some 16 KiB, to be committed in place of a database; kernels that took least\n"
 	"time may have no room in it, and are not compared then.\n"

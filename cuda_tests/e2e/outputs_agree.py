@@ -52,6 +52,10 @@ def count(value):
     return grouped(fixed(value, 0))
 
 
+def mean_count(value):
+    return count(value) if value == int(value) else three(value)
+
+
 def size_of(value):
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     at = 0
@@ -151,6 +155,7 @@ TABLES = [(rows, kept) for rows, columns in (
     ("contributors", "difference=+difference_ns; why=why; launches=launches; OLD=old_total_ns; NEW=new_total_ns; kernel=name"),
     ("contributors", "difference=+difference_ns; kernel=name; why=*; launches before=old_launches; now=new_launches; "
                      "time before=old_total_ns; now=new_total_ns; in place of=replaced; process=process"),
+    ("steps of diff", "difference=+difference_ns; change=+change; OLD=old_ns; NEW=new_ns; of a step=of"),
     ("changes", "kernel=name; launches=launches; before=old_ns; now=new_ns; change=+change; time lost=+lost_ns; p=p"),
     ("changes", "kernel=name; launches=launches; OLD=old_ns; NEW=new_ns; change=+change; time lost=+lost_ns; p=p"),
 ) for kept in left_out(columns)]
@@ -205,7 +210,7 @@ def why_of(contributor):
 
 
 def launches_of(contributor):
-    old, new = count(contributor["old_launches"]), count(contributor["new_launches"])
+    old, new = mean_count(contributor["old_launches"]), mean_count(contributor["new_launches"])
     return old if old == new else f"{old} → {new}"
 
 
@@ -235,7 +240,7 @@ def shown(key, row):
     elif key in ("accuracy.bias", "waves"):
         show = three
     elif re.search("^(launches|old_launches|new_launches|measured|n|accuracy.n|count|from|stream|solo|behind|overtaken|unknown|line|registers)$", key):
-        show = count
+        show = mean_count
     else:
         show = percent
     return (signed(show) if key.startswith("+") else show)(value)
@@ -325,6 +330,8 @@ class Outputs:
             return [{"difference_ns": others["difference_ns"], "name": f"{others['kernels']} other kernels"},
                     {**others, "why": f"{others['kernels']} others", "name": "below the limits, or by chance"},
                     *({**row, "why": why_of(row), "launches": launches_of(row)} for row in diff[name])]
+        if name == "steps of diff":
+            return diff["steps"]["rows"]
         if name == "together":
             return [pair.get("together", pair) for pair in self.document["pairs"]]
         if name == "kernels of pairs":

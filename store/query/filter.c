@@ -286,19 +286,38 @@ static int is_in_time(const struct kc_filter_choice *choice, int64_t ns)
 	return (!choice->since_ns || ns >= choice->since_ns) && (!choice->until_ns || ns < choice->until_ns);
 }
 
+static int is_asked(const struct kc_filter_spans *asked, const struct kc_step *step, enum kc_step_level level)
+{
+	for (uint32_t i = 0; i < asked->count; i++)
+		if (asked->each[i].level == level && step->number >= asked->each[i].first &&
+		    step->number <= asked->each[i].last)
+			return 1;
+	return 0;
+}
+
 /* 1, 0 or -errno. */
 static int is_step(struct kc_filter *f, int64_t process, int64_t launched_ns)
 {
-	const struct kc_filter_spans *asked = &f->choice->steps;
 	struct kc_steps_of of;
 	int rc = kc_known_steps(f->steps, process, &of);
 
-	for (uint32_t i = 0; rc == 0 && i < asked->count; i++) {
-		const struct kc_step *step = kc_step_of_call(&of, asked->each[i].level, launched_ns);
+	for (int level = 0; rc == 0 && level < KC_STEP_LEVELS; level++) {
+		const struct kc_step *step = kc_step_of_call(&of, level, launched_ns);
 
-		rc = step && step->number >= asked->each[i].first && step->number <= asked->each[i].last;
+		rc = step && is_asked(&f->choice->steps, step, level);
 	}
 	return rc;
+}
+
+int kc_filter_step(const struct kc_filter *f, const struct kc_step *step, enum kc_step_level level)
+{
+	struct process process;
+
+	if (!f)
+		return 1;
+	process = process_of(f, step->process);
+	return process.matches && is_in_time(f->choice, kc_plus_ns(step->start_ns, process.offset_ns)) &&
+	       (!f->choice->steps.count || is_asked(&f->choice->steps, step, level));
 }
 
 /* --- launches */

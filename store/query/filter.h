@@ -107,6 +107,9 @@ enum kc_steps_are kc_filter_steps_are(const struct kc_filter *filter);
 /* As kc_filter_matches(), but does not count, for a row with the columns process, stream, kernel, launched,
  * measured_span, device and id (as of struct kc_filter_launch) from `first` on. A transfer has no kernel. */
 int kc_filter_row(struct kc_filter *filter, struct sqlite3_stmt *row, int first);
+struct kc_step;
+/* 1: launches of the step may match, by its process, its number and its start. */
+int kc_filter_step(const struct kc_filter *filter, const struct kc_step *step, enum kc_step_level level);
 /* 1: launches of the process may match. */
 int kc_filter_process(const struct kc_filter *filter, int64_t process);
 /* 1: some launch of these runs matches; 0; -errno. filter: not NULL. */

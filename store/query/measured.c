@@ -1,6 +1,7 @@
 #include "measured.h"
 #include "names.h"
 #include "query.h"
+#include "steps/steps.h"
 #include "store/common/ids/ids.h"
 #include "store/database/internal.h"
 
@@ -56,6 +57,8 @@ struct reader {
 	sqlite3_stmt *launches, *shape;
 	struct kc_ids shape_ids, stream_ids, device_ids;
 	int moments;
+	const struct kc_measured_steps *steps;
+	struct kc_steps_of of;         /* of the process that is being read */
 	int64_t started_ns, clock;     /* of the process that is being read */
 	sqlite3_stmt *process;         /* likewise: its row of PROCESSES */
 	struct kc_ids place_ids;       /* likewise: its GPUs */
@@ -287,6 +290,16 @@ static int find_place(struct reader *r, int64_t process, int64_t device, uint16_
 	return 0;
 }
 
+static void note_step(struct reader *r, struct kc_measured_launch *launch)
+{
+	enum kc_step_level level = r->steps->level;
+	const struct kc_step *step = kc_step_of_call(&r->of, level, sqlite3_column_int64(r->launches, 5));
+
+	launch->in_step = step && kc_filter_step(r->filter, step, level);
+	if (!r->of.count[level])
+		r->run->without_steps_ns += (double)launch->ns;
+}
+
 static int add_launch(struct reader *r, int64_t process)
 {
 	struct kc_measured_launch *launch;
@@ -316,8 +329,24 @@ static int add_launch(struct reader *r, int64_t process)
 		if (!launch->stream)
 			return -ENOMEM;
 	}
+	if (r->steps)
+		note_step(r, launch);
 	rc = find_place(r, process, shape.device, &launch->process);
 	return rc == 0 && r->moments ? add_moment(r, &shape, is_match) : rc;
+}
+
+static int begin_steps(struct reader *r, int64_t process)
+{
+	enum kc_step_level level = r->steps->level;
+	int rc = kc_known_steps(r->steps->known, process, &r->of);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < r->of.count[level]; i++)
+		r->run->steps += (uint64_t)kc_filter_step(r->filter, r->of.at[level] + i, level);
+	if (r->of.are > r->run->steps_are)
+		r->run->steps_are = r->of.are;
+	return 0;
 }
 
 static int read_process(sqlite3_stmt *process, void *arg)
@@ -336,6 +365,11 @@ static int read_process(sqlite3_stmt *process, void *arg)
 	r->clock = sqlite3_column_int64(process, 2);
 	kc_ids_clear(&r->place_ids);
 	r->places.count = 0;
+	if (sqlite3_column_int64(process, PROCESS_GPUS) > r->run->gpus)
+		r->run->gpus = (uint32_t)sqlite3_column_int64(process, PROCESS_GPUS);
+	rc = r->steps ? begin_steps(r, id) : 0;
+	if (rc)
+		return rc;
 	rc = kc__select(r->store, &this, "SELECT local, text FROM arguments WHERE process BETWEEN ?1 AND ?2",
 			read_arguments, r);
 	sqlite3_bind_int64(r->launches, 1, id << KC_SEQUENCE_BITS);
@@ -364,10 +398,11 @@ static int read_run(sqlite3_stmt *row, void *arg)
 }
 
 int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
-			 struct kc_filter *filter, struct kc_measured_run *run)
+			 struct kc_filter *filter, const struct kc_measured_steps *steps, struct kc_measured_run *run)
 {
 	const struct kc_selection only = {id, id};
-	struct reader r = {.store = s, .names = names, .filter = filter, .run = run, .moments = moments};
+	struct reader r = {
+	    .store = s, .names = names, .filter = filter, .run = run, .moments = moments, .steps = steps};
 	int rc;
 
 	*run = (struct kc_measured_run){0};

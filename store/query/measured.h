@@ -67,6 +67,13 @@ struct kc_measured_launch {
 	uint32_t stream;    /* within the run, from 1, all processes together; 0: not known */
 	uint16_t process;   /* of kc_measured_names.processes, from 1; 0: it has no name of its own */
 	uint8_t overlap;    /* enum kc_overlap */
+	uint8_t in_step;    /* 1: it was made in a step that matches the filter, if steps were asked for */
+};
+
+/* Which steps are asked for. */
+struct kc_measured_steps {
+	struct kc_known_steps *known;
+	enum kc_step_level level; /* inner ones only where they are nested */
 };
 
 /* What a launch shape's kernel was compiled to; a shape may have several. */
@@ -94,7 +101,11 @@ struct kc_measured_run {
 	struct kc__list moments;  /* struct kc_measured_moment, one for each launch, if asked for */
 	struct kc__list codes;    /* struct kc_measured_code */
 	uint32_t streams;
-	uint64_t unknown; /* launches of a shape that the database lacks: left out */
+	uint32_t gpus;  /* of the process that used most */
+	uint64_t steps; /* of all processes, that match the filter, if steps were asked for */
+	enum kc_steps_are steps_are;
+	double without_steps_ns; /* measured, of processes that have none, if steps were asked for */
+	uint64_t unknown;        /* launches of a shape that the database lacks: left out */
 };
 
 const struct kc_measured_kernel *kc_measured_kernel(const struct kc_measured_names *names, uint32_t kernel);
@@ -113,10 +124,10 @@ void kc_measured_names_free(struct kc_measured_names *names);
 
 /* Reads run `id`, with moments if that is not 0. filter: NULL where every launch matches; it counts those that are
  * read. With moments these tell what matches, and launch shapes are told apart by the model of the GPU that they ran
- * on; without them what does not match counts as not measured. 0; -ENOENT: there is no such run; another -errno. *run
- * is to be freed unless < 0 was returned. */
+ * on; without them what does not match counts as not measured. steps: NULL where they are not asked for. 0; -ENOENT:
+ * there is no such run; another -errno. *run is to be freed unless < 0 was returned. */
 int kc_measured_run_read(struct kc_store *s, int64_t id, int moments, struct kc_measured_names *names,
-			 struct kc_filter *filter, struct kc_measured_run *run);
+			 struct kc_filter *filter, const struct kc_measured_steps *steps, struct kc_measured_run *run);
 void kc_measured_run_free(struct kc_measured_run *run);
 
 /*

@@ -102,7 +102,8 @@ static int copy_runs(const struct kc_diff_input inputs[KC_SIDES], struct kc_diff
 	if (!out->runs)
 		return -ENOMEM;
 	for (int side = 0; side < KC_SIDES; side++) {
-		out->inputs[side] = (struct kc_diff_input){out->runs + out->count, inputs[side].count, NULL};
+		out->inputs[side] =
+		    (struct kc_diff_input){out->runs + out->count, inputs[side].count, NULL, inputs[side].steps};
 		for (size_t r = 0; r < inputs[side].count; r++) {
 			const struct kc_measured_run *run = inputs[side].runs + r;
 			size_t bytes = run->launches.count * sizeof(struct kc_measured_launch);

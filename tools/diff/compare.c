@@ -242,13 +242,13 @@ static enum kc_diff_what direction(const struct kc_diff_estimate *e)
 	return e->log_change > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
 }
 
-static void show(struct kc_diff_kernel *kernel, const struct kc_diff_estimate *e)
+static void show(const struct comparing *c, struct kc_diff_kernel *kernel, const struct kc_diff_estimate *e)
 {
-	double launches = kernel->shown_launches + e->launches[KC_NEW];
+	double more = e->launches[KC_NEW] / c->out->of[KC_NEW], launches = kernel->shown_launches + more;
 
 	for (int side = 0; side < KC_SIDES; side++)
 		kernel->shown_ns[side] =
-		    (kernel->shown_ns[side] * kernel->shown_launches + e->ns[side] * e->launches[KC_NEW]) / launches;
+		    (kernel->shown_ns[side] * kernel->shown_launches + e->ns[side] * more) / launches;
 	kernel->shown_launches = launches;
 	kernel->lost_ns = launches * (kernel->shown_ns[KC_NEW] - kernel->shown_ns[KC_OLD]);
 }
@@ -279,11 +279,11 @@ static void decide(struct comparing *c, struct kc_diff_kernel *kernel)
 	kernel->detectable = expm1(kc_diff_detectable(e, log1p(limit_of(c, e)), p));
 	changed = kernel->q <= KC_DIFF_FALSE ? decide_shapes(c, kernel) : 0;
 	if (is_whole || changed == 0)
-		show(kernel, e);
+		show(c, kernel, e);
 	else
 		for (uint32_t i = 0; i < kernel->shapes; i++)
 			if (c->out->shapes[kernel->first_shape + i].what != KC_DIFF_SAME)
-				show(kernel, &c->out->shapes[kernel->first_shape + i].estimate);
+				show(c, kernel, &c->out->shapes[kernel->first_shape + i].estimate);
 	if (kernel->q <= KC_DIFF_FALSE && (is_whole || changed))
 		kernel->what = kernel->lost_ns > 0 ? KC_DIFF_SLOWER : KC_DIFF_FASTER;
 }
@@ -385,6 +385,8 @@ static int measure(struct comparing *c, const struct kc_diff_input inputs[KC_SID
 	int rc = kc_diff_units_make(c->names, inputs, &c->units);
 
 	*c->out = (struct kc_diff){.old_runs = inputs[KC_OLD].baseline ? 1 : (uint32_t)inputs[KC_OLD].count};
+	for (int side = 0; side < KC_SIDES; side++)
+		c->out->of[side] = inputs[side].steps > 0 ? inputs[side].steps : fmax((double)inputs[side].count, 1);
 	c->out->kernels = calloc(c->names->kernels.count + 1, sizeof(*c->out->kernels));
 	c->out->count = c->names->kernels.count;
 	if (!c->out->kernels)

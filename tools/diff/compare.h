@@ -58,14 +58,14 @@ struct kc_diff_by_company {
 struct kc_diff_kernel {
 	uint32_t kernel; /* of the names */
 	enum kc_diff_what what;
-	double launches[KC_SIDES]; /* measured, of one run: of OLD, the mean of its runs */
+	double launches[KC_SIDES]; /* measured, of one run or step: the mean of the side's */
 	double total_ns[KC_SIDES]; /* likewise */
 	struct kc_diff_estimate estimate;
 	double p, q; /* q: p for all kernels together; both 1 where it was not compared */
 	/* What is shown of a change: of all launches that were compared, or, where they as a whole did not change, of
 	 * those launch shapes that did. 0 where nothing was compared. */
-	double shown_launches, shown_ns[KC_SIDES];
-	double lost_ns;  /* by these launches of NEW */
+	double shown_launches, shown_ns[KC_SIDES]; /* launches: of NEW, per run or step */
+	double lost_ns;                            /* by these launches of NEW */
 	double mix_ns;   /* of the difference of total_ns: by launches more or fewer, of other shapes, or at other
 			    positions */
 	double count_ns; /* of mix_ns: by launches more or fewer, at the mean duration of OLD; new, gone: 0, as below */
@@ -102,6 +102,7 @@ struct kc_diff {
 	size_t on_processes; /* comparisons of kernels on one process */
 	struct kc_diff_sums sums;
 	double total_ns[KC_SIDES];
+	double of[KC_SIDES]; /* runs or steps that all sums are the means of */
 	uint32_t old_runs;
 	double
 	    between; /* standard deviation of a kernel between the OLD runs, median, of the logarithm; NAN: one run */

@@ -126,7 +126,7 @@ static inline struct kc_measured_launch *launch_on(struct made *m, int run, uint
 /* The first `olds` runs against the next one. */
 static inline void compare_limits(struct made *m, size_t olds, const struct kc_diff_limits *limits, struct kc_diff *out)
 {
-	const struct kc_diff_input inputs[KC_SIDES] = {{m->runs, olds, NULL}, {m->runs + olds, 1, NULL}};
+	const struct kc_diff_input inputs[KC_SIDES] = {{m->runs, olds, NULL, 0}, {m->runs + olds, 1, NULL, 0}};
 
 	assert_int_equal(kc_diff_compare(&m->names, inputs, limits, out), 0);
 }
@@ -139,7 +139,7 @@ static inline void compare(struct made *m, size_t olds, struct kc_diff *out)
 /* A baseline's parts against a run. */
 static inline void compare_parts(struct made *m, const struct kc__list *parts, int run, struct kc_diff *out)
 {
-	const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, parts}, {m->runs + run, 1, NULL}};
+	const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, parts, 0}, {m->runs + run, 1, NULL, 0}};
 
 	assert_int_equal(kc_diff_compare(&m->names, inputs, &(struct kc_diff_limits){0.05, 1000}, out), 0);
 }

@@ -42,9 +42,8 @@ static int collect(const struct kc_measured_names *names, const struct kc_diff_u
 
 			/* After nothing that both sides have, any two kernels are at the same place. */
 			if (is_one_sided(diff->kernels + kernel) && items[i].before[0])
-				out->at[n++] = (struct place){kernel,
-							      {items[i].before[0], items[i].before[1]},
-							      side == KC_OLD ? 1.0 / diff->old_runs : 1};
+				out->at[n++] = (struct place){
+				    kernel, {items[i].before[0], items[i].before[1]}, 1 / diff->of[side]};
 		}
 	}
 	qsort(out->at, n, sizeof(*out->at), in_order);

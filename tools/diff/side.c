@@ -104,7 +104,8 @@ static int read_run(struct kc_side *side, int moments, struct kc_measured_names 
 	int rc;
 
 	kc_database_working_begin(&reading, side->path, "read", 1);
-	rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter, run);
+	rc = kc_measured_run_read(side->store, side->ids[side->read], moments, names, side->filter,
+				  side->steps.known ? &side->steps : NULL, run);
 	kc_database_working_end(&reading);
 	if (rc < 0) {
 		kc_database_unreadable(side->path, rc);
@@ -130,15 +131,27 @@ static int check_filtered(const struct kc_side *side, const struct kc_filter_cho
 	return KC_EXIT_FAILED;
 }
 
+/* Of nested repeats the outer ones, unless inner ones are asked for. */
+static enum kc_step_level level_of(const struct kc_filter_choice *choice)
+{
+	for (uint32_t i = 0; choice && i < choice->steps.count; i++)
+		if (choice->steps.each[i].level == KC_STEP_INNER)
+			return KC_STEP_INNER;
+	return KC_STEP_OUTER;
+}
+
 int kc_side_read(struct kc_side *side, const struct kc_filter_choice *choice, int moments,
 		 struct kc_measured_names *names)
 {
 	int rc = side->store && choice ? kc_filter_new(choice, side->store, &side->filter) : 0, status = KC_EXIT_OK;
 
+	if (rc == 0 && side->store && side->with_steps)
+		rc = kc_known_steps_new(side->store, &side->steps.known);
 	if (rc < 0) {
 		kc_database_unreadable(side->path, rc);
 		return KC_EXIT_FAILED;
 	}
+	side->steps.level = level_of(choice);
 	while (status == KC_EXIT_OK && side->read < side->count)
 		status = read_run(side, moments, names);
 	return status == KC_EXIT_OK ? check_filtered(side, choice) : status;
@@ -149,6 +162,7 @@ void kc_side_close(struct kc_side *side)
 	for (size_t i = 0; i < side->read; i++)
 		kc_measured_run_free(side->runs + i);
 	kc_filter_free(side->filter);
+	kc_known_steps_free(side->steps.known);
 	if (side->store && !side->is_borrowed)
 		kc_store_close(side->store);
 }

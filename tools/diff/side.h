@@ -24,6 +24,8 @@ struct kc_side {
 	struct kc_store *store;
 	int is_borrowed;          /* the store is closed by another */
 	struct kc_filter *filter; /* NULL: every launch */
+	int with_steps;           /* whether to tell which launches were made in steps */
+	struct kc_measured_steps steps;
 	int64_t ids[KC_DIFF_OLD_MOST];
 	struct kc_measured_run runs[KC_DIFF_OLD_MOST];
 	size_t count, read; /* runs; those that were read */

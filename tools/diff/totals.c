@@ -63,8 +63,8 @@ static struct side_sum less(struct side_sum all, struct side_sum some)
 {
 	struct side_sum rest = {all.launches - some.launches, all.ns - some.ns};
 
-	/* Means over runs are not exact. */
-	return rest.launches > 1e-6 ? rest : (struct side_sum){0};
+	/* Means over runs or steps are not exact. */
+	return rest.launches > 1e-9 * all.launches ? rest : (struct side_sum){0};
 }
 
 /* Parts of the difference that a shape makes which have other reasons than its launches' durations. */
@@ -83,18 +83,23 @@ static void explain_sum(const struct shape_sum *shape, struct kc_diff_kernel *ke
 					    less(shape->of[KC_NEW][i], shape->compared[KC_NEW][i]));
 }
 
+/* Of what a side launched, what is told: per run or step. */
+static struct side_sum mean(const struct adding *c, int side, struct side_sum sum)
+{
+	return (struct side_sum){sum.launches / c->out->of[side], sum.ns / c->out->of[side]};
+}
+
 static struct side_sum sum_of_unit(const struct adding *c, const struct kc_diff_unit *unit, int side)
 {
-	double runs = side == KC_OLD ? c->out->old_runs : 1;
 	struct side_sum sum = {0};
 
 	for (uint32_t i = unit->first[side]; i < unit->first[side] + unit->count[side]; i++) {
 		const struct kc_diff_item *item = items_of(c->units, side) + c->units->order[side][i];
 
-		sum.launches += item->count / runs;
-		sum.ns += item->ns * item->count / runs;
+		sum.launches += item->count;
+		sum.ns += item->ns * item->count;
 	}
-	return sum;
+	return mean(c, side, sum);
 }
 
 static void add_up_units(const struct adding *c)
@@ -129,15 +134,16 @@ static void divide_mix(struct kc_diff_kernel *kernel)
 static void add_up(const struct adding *c)
 {
 	for (int side = 0; side < KC_SIDES; side++) {
-		double runs = side == KC_OLD ? c->out->old_runs : 1;
-
 		for (size_t i = 0; i < c->units->items[side].count; i++) {
 			const struct kc_diff_item *item = items_of(c->units, side) + i;
 			struct side_sum *sum = &c->sums[item->shape].of[side][item->company];
 
-			sum->launches += item->count / runs;
-			sum->ns += item->ns * item->count / runs;
+			sum->launches += item->count;
+			sum->ns += item->ns * item->count;
 		}
+		for (uint32_t i = 0; i < c->names->shapes.count; i++)
+			for (int company = 0; company < KC_COMPANIES; company++)
+				c->sums[i].of[side][company] = mean(c, side, c->sums[i].of[side][company]);
 	}
 	add_up_units(c);
 	for (uint32_t shape = 0; shape < c->names->shapes.count; shape++) {

@@ -48,6 +48,7 @@ struct kc_diff_input {
 	const struct kc_measured_run *runs;
 	size_t count;
 	const struct kc__list *baseline; /* struct kc_diff_item, all but run and unit set */
+	double steps;                    /* of these runs, if what is compared is per step; 0: it is per run */
 };
 
 struct kc_diff_cell {

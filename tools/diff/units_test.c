@@ -3,7 +3,7 @@
 /* The first `olds` runs against the next one. */
 static void units_of(struct made *m, size_t olds, struct kc_diff_units *out)
 {
-	const struct kc_diff_input inputs[KC_SIDES] = {{m->runs, olds, NULL}, {m->runs + olds, 1, NULL}};
+	const struct kc_diff_input inputs[KC_SIDES] = {{m->runs, olds, NULL, 0}, {m->runs + olds, 1, NULL, 0}};
 
 	assert_int_equal(kc_diff_units_make(&m->names, inputs, out), 0);
 }
@@ -188,7 +188,7 @@ static void parts_of_a_baseline_are_cells(void **state)
 	for (int i = 0; i < 4; i++)
 		part_of(&m, &parts, "k", ((float)i + 0.5f) / 4, 4);
 	{
-		const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, &parts}, {m.runs, 1, NULL}};
+		const struct kc_diff_input inputs[KC_SIDES] = {{NULL, 0, &parts, 0}, {m.runs, 1, NULL, 0}};
 
 		assert_int_equal(kc_diff_units_make(&m.names, inputs, &units), 0);
 	}

@@ -77,6 +77,8 @@ static const char *cell_of(const struct kc_field *field, const void *row, char o
 	case KC_FIELD_COUNT:
 	case KC_FIELD_COUNT64:
 		return isfinite(value) ? kc_format_count((uint64_t)fmin(value, 1e18), out) : "-";
+	case KC_FIELD_MEAN:
+		return kc_format_mean(value, out);
 	case KC_FIELD_ID:
 		snprintf(out, KC_FORMAT_BYTES, "%.0f", value);
 		return isfinite(value) ? out : "-";
@@ -350,6 +352,7 @@ json_t *kc_fields_of_page(const struct kc_fields *fields, unsigned in)
 	    [KC_FIELD_TITLE] = "text",
 	    [KC_FIELD_COUNT] = "count",
 	    [KC_FIELD_COUNT64] = "count",
+	    [KC_FIELD_MEAN] = "mean",
 	    [KC_FIELD_ID] = "id",
 	    [KC_FIELD_BYTES] = "bytes",
 	    [KC_FIELD_BYTES_PER_S] = "rate",

@@ -17,6 +17,7 @@ enum kc_field_unit {
 	KC_FIELD_TITLE, /* the same, of a process, stream or GPU: no code */
 	KC_FIELD_COUNT,
 	KC_FIELD_COUNT64, /* uint64_t */
+	KC_FIELD_MEAN,    /* of counts: "18.5", and whole ones as these */
 	KC_FIELD_ID,      /* int64_t, shown as it is; below 0: not known */
 	KC_FIELD_BYTES,
 	KC_FIELD_BYTES_PER_S, /* "12.4 GB/s" */

@@ -234,14 +234,19 @@ json_t *kc_filter_choice_json(const struct kc_filter_choice *choice)
 	return out;
 }
 
-json_t *kc_filter_steps_json(const struct kc_filter *filter)
+const char *kc_filter_steps_word(enum kc_steps_are are)
 {
 	static const char *const words[] = {
 	    [KC_STEPS_ARE_NOT_ASKED] = NULL, [KC_STEPS_ARE_NONE] = "none",     [KC_STEPS_ARE_TOLD] = "told",
 	    [KC_STEPS_ARE_FOUND] = "found",  [KC_STEPS_ARE_NESTED] = "nested",
 	};
 
-	return kc_json_text(filter ? words[kc_filter_steps_are(filter)] : NULL);
+	return words[are];
+}
+
+json_t *kc_filter_steps_json(const struct kc_filter *filter)
+{
+	return kc_json_text(filter ? kc_filter_steps_word(kc_filter_steps_are(filter)) : NULL);
 }
 
 json_t *kc_filter_json(const struct kc_filter *filter)

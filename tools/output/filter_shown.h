@@ -19,6 +19,8 @@ void kc_filter_print(const struct kc_filter *filter);
 const char *kc_filter_steps_text(const struct kc_filter *filter);
 /* The same as "told", "found", "nested" or "none"; null: no steps were chosen, or filter is NULL. */
 json_t *kc_filter_steps_json(const struct kc_filter *filter);
+/* "none", "told", "found", "nested"; NULL: it was not asked. */
+const char *kc_filter_steps_word(enum kc_steps_are are);
 /* What was chosen, as an object; null: nothing. */
 json_t *kc_filter_choice_json(const struct kc_filter_choice *choice);
 /* The same with how many launches match, of how many; filter NULL: null. */

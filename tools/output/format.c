@@ -110,6 +110,12 @@ char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES])
 	return out;
 }
 
+char *kc_format_mean(double count, char out[static KC_FORMAT_BYTES])
+{
+	return count >= 0 && count < 1e18 && count == floor(count) ? kc_format_count((uint64_t)count, out)
+								   : kc_format_ratio(count, out);
+}
+
 char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES])
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

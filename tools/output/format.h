@@ -25,6 +25,8 @@ char *kc_format_signed_percent(double percent, char out[static KC_FORMAT_BYTES])
 
 /* "1.08", "12.5", "340": a ratio, three significant digits. */
 char *kc_format_ratio(double ratio, char out[static KC_FORMAT_BYTES]);
+/* "18.5", "1,798": how many on average; a whole number as a count, others as a ratio. */
+char *kc_format_mean(double count, char out[static KC_FORMAT_BYTES]);
 
 /* "512 B", "64.0 KiB", "3.2 GiB" */
 char *kc_format_bytes(uint64_t bytes, char out[static KC_FORMAT_BYTES]);

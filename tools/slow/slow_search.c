@@ -78,6 +78,7 @@ static int read_runs(struct kc_slow_search *s, const struct kc_slow_asked *asked
 {
 	int status = kc_side_select(&s->this, asked->run);
 
+	s->this.with_steps = s->earlier.with_steps = asked->with_steps;
 	if (status == KC_EXIT_OK && !(asked->old && !strcmp(asked->old, "none")))
 		status = select_earlier(s, asked);
 	if (status == KC_EXIT_OK)
@@ -107,8 +108,8 @@ static int find_overlapped(const struct kc_slow_runs *runs, struct kc_slow *slow
 static int find(struct kc_slow_search *s, const struct kc_diff_limits *limits)
 {
 	const struct kc_diff_input inputs[KC_SIDES] = {
-	    {s->earlier.runs, s->earlier.read, NULL},
-	    {s->this.runs, 1, NULL},
+	    {s->earlier.runs, s->earlier.read, NULL, 0},
+	    {s->this.runs, 1, NULL, 0},
 	};
 	int has_earlier = s->earlier.read > 0, rc = kc_measured_names_tell_apart(&s->names);
 

@@ -16,6 +16,7 @@ struct kc_slow_asked {
 	struct kc_diff_limits limits;
 	uint64_t most; /* launches of all runs together, beyond which the older ones of those not named are left out; 0:
 			  any */
+	int with_steps; /* whether to tell which launches were made in steps */
 };
 
 /* Starts as zeros. */

@@ -72,8 +72,8 @@ static inline void add_overlapped(struct trial *t, int run, const char *kernel, 
 static inline void find_past(struct trial *t, double over)
 {
 	const struct kc_diff_limits limits = {over, 1000};
-	const struct kc_diff_input inputs[KC_SIDES] = {{t->made.runs + 2 - t->earlier, t->earlier, NULL},
-						       {t->made.runs + 2, 1, NULL}};
+	const struct kc_diff_input inputs[KC_SIDES] = {{t->made.runs + 2 - t->earlier, t->earlier, NULL, 0},
+						       {t->made.runs + 2, 1, NULL, 0}};
 
 	t->runs = (struct kc_slow_runs){&t->made.names, inputs[KC_OLD].runs, t->earlier, t->made.runs + 2};
 	if (t->earlier)

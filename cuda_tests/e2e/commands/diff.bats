@@ -87,7 +87,7 @@ slower_matmul() { # its time depends on the size in steps: 350 cycles more per s
 @test "the parts of the sum are the difference between the runs" {
 	demo 1
 	slower_matmul 2
-	changed >/dev/null
+	changed --per run >/dev/null
 	equal "$(of_diff "abs((j ->> '\$.sums.difference_ns') - (SELECT sum(value) FROM json_each(j, '\$.sums')
 		WHERE key NOT IN ('old_ns', 'new_ns', 'difference_ns', 'change'))) < 2")" 1 "the parts are the difference"
 	equal "$(of_diff "CAST(j -> 'sums' ->> 'difference_ns' AS INTEGER)")" \

@@ -50,7 +50,7 @@ agree() { # SQL_CONDITION OPTION...
 	diff wanted replayed
 	"$kerncast" export --chrome --run all "$@" -o trace.json
 	equal "$(slices)" "$count" "slices of export --chrome $*"
-	"$kerncast" diff --json --old 1 --new 2 "$@" >diff.json
+	"$kerncast" diff --per run --json --old 1 --new 2 "$@" >diff.json
 	equal "$(of_json diff.json "(j ->> '$.filter.old_launches') + (j ->> '$.filter.new_launches')")" "$count" "launches of diff $*"
 	equal "$(of_json diff.json "j ->> '$.sums.old_ns'")" "$(sql "SELECT total(ns) FROM $launches WHERE run = 1 AND ($where)")" "OLD's time"
 	equal "$(of_json diff.json "j ->> '$.sums.new_ns'")" "$(sql "SELECT total(ns) FROM $launches WHERE run = 2 AND ($where)")" "NEW's time"

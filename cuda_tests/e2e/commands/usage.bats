@@ -533,6 +533,7 @@ offered() { # WORD...: what bash offers for the last of them, sorted
 	equal "$(offered kerncast report "")" " " # files, which readline finds
 	equal "$(offered kerncast diff --old "")" " "
 	equal "$(offered kerncast slow --by "")" "gpu process rank step "
+	equal "$(offered kerncast diff --per "")" "run step "
 	# What is run: a program, then what is the program's own.
 	contains " $(offered kerncast run -q --output x.db bas)" " bash "
 	equal "$(offered kerncast run -o x.db ./app --m)" " "

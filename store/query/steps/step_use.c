@@ -250,6 +250,7 @@ static int name_use(const struct kc_steps_report *report, struct kc_store *store
 	int rc = with_process ? kc_process_name(store, use->process, &pid, process) : 0;
 
 	use->is_found = search != NULL;
+	use->is_inner = is_inner;
 	if (!use->matched)
 		use->matched_ns = use->predicted_ns = NAN;
 	use->predicted_off = (use->predicted_ns - use->matched_ns) / use->matched_ns;

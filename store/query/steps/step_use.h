@@ -23,6 +23,7 @@ struct kc_step_use {
 		       runs have several processes, "rank 1 (pid 2001), step 3" */
 	int64_t process;
 	int64_t number;              /* -1: in no step */
+	int is_inner;                /* 1: of what is nested */
 	int is_found;                /* 1: its run tells no steps, and they were searched for in the process */
 	double at_ns;                /* its start, since that of the process; NAN: in no step */
 	double time_ns;              /* from its start to its end, on the host; NAN: in no step, or its end is not

@@ -9,7 +9,7 @@
 static const struct kc_field fields[] = {
     FIELD("name", "kernel", NAME, name, 0),
     FIELD("what", NULL, TEXT, what, 0),
-    FIELD("launches", "launches", COUNT, launches, 0),
+    FIELD("launches", "launches", MEAN, launches, 0),
     FIELD("old_ns", "OLD", NS, ns[KC_OLD], IN_TEXT),
     FIELD("new_ns", "NEW", NS, ns[KC_NEW], IN_TEXT),
     FIELD("old_ns", "before", NS, ns[KC_OLD], IN_PAGE),

@@ -21,8 +21,8 @@ static const struct kc_field fields[] = {
     FIELD("why", NULL, TEXT, why),
     FIELD(NULL, "why", TEXT, words),
     FIELD(NULL, "launches", TEXT, shown_launches),
-    FIELD("old_launches", NULL, COUNT, launches[KC_OLD]),
-    FIELD("new_launches", NULL, COUNT, launches[KC_NEW]),
+    FIELD("old_launches", NULL, MEAN, launches[KC_OLD]),
+    FIELD("new_launches", NULL, MEAN, launches[KC_NEW]),
     FIELD("old_total_ns", "OLD", NS, total_ns[KC_OLD]),
     FIELD("new_total_ns", "NEW", NS, total_ns[KC_NEW]),
     FIELD("name", "kernel", NAME, name),
@@ -184,8 +184,8 @@ static void describe(struct kc_diff_contributor *c)
 {
 	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], name[4 * NAME_WIDTH + 4];
 
-	kc_format_count((uint64_t)llround(c->launches[KC_OLD]), old);
-	kc_format_count((uint64_t)llround(c->launches[KC_NEW]), new);
+	kc_format_mean(kc_shown_number(c->launches[KC_OLD]), old);
+	kc_format_mean(kc_shown_number(c->launches[KC_NEW]), new);
 	snprintf(c->texts[0], sizeof(c->texts[0]), strcmp(old, new) ? "%s → %s" : "%s", old, new);
 	c->shown_launches = c->texts[0];
 	note_reasons(c);

@@ -3,6 +3,7 @@
 #define KC_DIFF_FORMS_H
 
 #include "tools/diff/compare.h"
+#include "tools/diff/steps_compared.h"
 
 #include <jansson.h>
 
@@ -18,6 +19,7 @@ struct kc_diff_source {
 struct kc_diff_view {
 	const struct kc_measured_names *names;
 	const struct kc_diff *diff;
+	const struct kc_diff_steps *steps; /* NULL: as not wanted */
 	struct kc_diff_limits limits;
 	const struct kc_filter_choice *filter;
 	struct kc_sorting sorting;
@@ -37,6 +39,9 @@ struct kc_diff_tells {
 struct kc_diff_tells kc_diff_tells(const struct kc_diff *diff);
 /* NEW less OLD in percent of OLD, as all outputs have it. */
 double kc_diff_percent(const struct kc_diff *diff);
+
+/* Whether all sums are per step, not per run. */
+int kc_diff_is_per_step(const struct kc_diff_view *view);
 
 /* "slower", "faster", "same", "too_few", "new", "gone" */
 const char *kc_diff_what_name(enum kc_diff_what what);

@@ -1,5 +1,6 @@
 #include "changes.h"
 #include "contributors.h"
+#include "step_rows.h"
 #include "tools/output/filter_shown.h"
 #include "tools/output/json.h"
 
@@ -133,6 +134,28 @@ static json_t *filter_json(const struct kc_diff_view *view)
 	return out;
 }
 
+static json_t *step_side_json(const struct kc_diff_step_side *of)
+{
+	json_t *out = json_object();
+
+	set(out, "steps", json_integer((json_int_t)of->steps));
+	set(out, "steps_are", json_string(kc_filter_steps_word(of->are)));
+	set(out, "outside_launches", json_integer((json_int_t)of->outside_launches));
+	set(out, "outside_ns", kc_json_real(of->outside_ns));
+	return out;
+}
+
+static json_t *steps_json(const struct kc_diff_view *view)
+{
+	struct kc_diff_step_row rows[KC_DIFF_STEP_ROWS];
+
+	if (!kc_diff_is_per_step(view))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o}", "old", step_side_json(view->steps->of + KC_OLD), "new",
+			 step_side_json(view->steps->of + KC_NEW), "rows",
+			 kc_fields_json_list(&kc_diff_step_fields, rows, kc_diff_step_rows(view, rows)));
+}
+
 json_t *kc_diff_document(const struct kc_diff_view *view)
 {
 	const struct kc_diff *diff = view->diff;
@@ -147,6 +170,8 @@ json_t *kc_diff_document(const struct kc_diff_view *view)
 	set(out, "false_discoveries", kc_json_percent(KC_DIFF_FALSE));
 	set(out, "between_runs", kc_json_percent(diff->between));
 	set(out, "filter", filter_json(view));
+	set(out, "per", json_string(kc_diff_is_per_step(view) ? "step" : "run"));
+	set(out, "steps", steps_json(view));
 	set(out, "sums", sums_json(diff));
 	if (set_contributors(view, out) < 0) {
 		json_decref(out);

@@ -1,5 +1,6 @@
 #include "changes.h"
 #include "contributors.h"
+#include "step_rows.h"
 #include "tools/diff/side.h"
 #include "tools/command.h"
 #include "tools/output/colour.h"
@@ -93,15 +94,17 @@ double kc_diff_percent(const struct kc_diff *diff)
 	return kc_shown_number(diff->sums.difference / diff->total_ns[KC_OLD] * 100);
 }
 
-static void print_sums(const struct kc_diff *diff, int is_filtered)
+static void print_sums(const struct kc_diff_view *view)
 {
+	const struct kc_diff *diff = view->diff;
 	char old[KC_FORMAT_BYTES], new[KC_FORMAT_BYTES], difference[KC_FORMAT_BYTES], share[KC_FORMAT_BYTES];
 	double ns = diff->sums.difference;
 
-	kc_heading("Measured time of %s: OLD %s, NEW %s, %s (%s) %s", is_filtered ? "these launches" : "all kernels",
-		   kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
-		   kc_format_ns(fabs(ns), difference), kc_format_percent(fabs(kc_diff_percent(diff)), share),
-		   ns < 0 ? "less" : "more");
+	kc_heading("Measured time of %s%s: OLD %s, NEW %s, %s (%s) %s",
+		   kc_filter_is_given(view->filter) ? "these launches" : "all kernels",
+		   kc_diff_is_per_step(view) ? " per step" : "", kc_format_ns(diff->total_ns[KC_OLD], old),
+		   kc_format_ns(diff->total_ns[KC_NEW], new), kc_format_ns(fabs(ns), difference),
+		   kc_format_percent(fabs(kc_diff_percent(diff)), share), ns < 0 ? "less" : "more");
 }
 
 static int print_contributors(const struct kc_diff_view *view)
@@ -118,6 +121,67 @@ static int print_contributors(const struct kc_diff_view *view)
 	}
 	kc_diff_contributors_free(&made);
 	return rc == 0 ? status : failed(rc);
+}
+
+/* --- what a step took */
+
+static const char *how_known(enum kc_steps_are are)
+{
+	return are == KC_STEPS_ARE_FOUND    ? " (not told, but found by what repeats)"
+	       : are == KC_STEPS_ARE_NESTED ? " (not told: outer or inner ones of nested repeats)"
+					    : "";
+}
+
+/* "OLD 10, NEW 30 (not told, but found by what repeats)" */
+static void print_numbers(const struct kc_diff_steps *steps)
+{
+	const struct kc_diff_step_side *old = steps->of + KC_OLD, *new = steps->of + KC_NEW;
+	char numbers[KC_SIDES][KC_FORMAT_BYTES];
+
+	printf("OLD %s%s, NEW %s%s", kc_format_count((uint64_t)old->steps, numbers[KC_OLD]),
+	       old->are == new->are ? "" : how_known(old->are), kc_format_count((uint64_t) new->steps, numbers[KC_NEW]),
+	       how_known(new->are));
+}
+
+static void print_outside(const char *name, const struct kc_diff_step_side *side)
+{
+	char launches[KC_FORMAT_BYTES], ns[KC_FORMAT_BYTES];
+
+	printf("%s %s (%s)", name, kc_format_count((uint64_t)side->outside_launches, launches),
+	       kc_format_ns(side->outside_ns, ns));
+}
+
+static int print_steps(const struct kc_diff_view *view)
+{
+	struct kc_diff_step_row rows[KC_DIFF_STEP_ROWS];
+	const struct kc_diff_steps *steps = view->steps;
+	int status = 0;
+
+	if (steps && steps->verdict == KC_STEPS_UNLIKE)
+		puts("  Steps were found, but most kernels are launched more or less often in one of NEW than in one "
+		     "of OLD: "
+		     "whole runs are compared (--per step: steps)");
+	if (steps && steps->verdict == KC_STEPS_FEW)
+		puts("  Not all processes have steps, or most time is in none: whole runs are compared (--per step: "
+		     "steps)");
+	if (!kc_diff_is_per_step(view))
+		return 0;
+	fputs("\nSteps: ", stdout);
+	print_numbers(steps);
+	fputs(". Per step, on average:\n", stdout);
+	if (view->markdown)
+		kc_fields_markdown(&kc_diff_step_fields, 0, rows, kc_diff_step_rows(view, rows));
+	else
+		status = kc_fields_table(&kc_diff_step_fields, 0, rows, kc_diff_step_rows(view, rows), INDENT);
+	if (status == 0 && steps->of[KC_OLD].outside_launches + steps->of[KC_NEW].outside_launches > 0) {
+		fputs(view->markdown ? "\nLaunches in no step, which are not compared: "
+				     : "  In no step, and not compared (--per run): ",
+		      stdout);
+		print_outside("OLD", steps->of + KC_OLD);
+		print_outside(", NEW", steps->of + KC_NEW);
+		putchar('\n');
+	}
+	return status;
 }
 
 /* --- changes */
@@ -291,6 +355,8 @@ static int print_tables(const struct kc_diff_view *view)
 {
 	int status = print_contributors(view);
 
+	if (status == 0)
+		status = print_steps(view);
 	return status == 0 ? print_changes(view) : status;
 }
 
@@ -299,7 +365,7 @@ static int print_text(const struct kc_diff_view *view)
 	int status;
 
 	print_top(view);
-	print_sums(view->diff, kc_filter_is_given(view->filter));
+	print_sums(view);
 	status = print_tables(view);
 	if (status)
 		return status;
@@ -333,8 +399,9 @@ static int print_markdown(const struct kc_diff_view *view)
 	print_filter(view);
 	if (kc_filter_is_given(view->filter))
 		putchar('\n');
-	printf("**Kernels: OLD %s, NEW %s (%s)**\n", kc_format_ns(diff->total_ns[KC_OLD], old),
-	       kc_format_ns(diff->total_ns[KC_NEW], new), kc_format_signed_percent(kc_diff_percent(diff), difference));
+	printf("**Kernels%s: OLD %s, NEW %s (%s)**\n", kc_diff_is_per_step(view) ? " per step" : "",
+	       kc_format_ns(diff->total_ns[KC_OLD], old), kc_format_ns(diff->total_ns[KC_NEW], new),
+	       kc_format_signed_percent(kc_diff_percent(diff), difference));
 	status = print_tables(view);
 	return status ? status : kc_output_finish();
 }

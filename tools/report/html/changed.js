@@ -28,11 +28,23 @@ function contributorsTable(diff) {
 	return plainTable([{title: 'difference', value: row => row.difference_ns, show: ns => signed(showTime, ns), bar: row => Math.abs(row.difference_ns) / most},
 		{title: 'kernel', text: true, value: row => row.name, show: nameElement},
 		{title: 'why', text: true, value: row => DIFF_WHYS[row.why] || row.why},
-		{title: 'launches before', value: row => row.old_launches, show: showCount}, {title: 'now', value: row => row.new_launches, show: showCount},
+		{title: 'launches before', value: row => row.old_launches, show: showMean}, {title: 'now', value: row => row.new_launches, show: showMean},
 		{title: 'time before', value: row => row.old_total_ns, show: showTime}, {title: 'now', value: row => row.new_total_ns, show: showTime},
 		{title: 'in place of', text: true, value: row => row.replaced, show: name => name || ''},
 		{title: 'process', text: true, value: row => row.process, show: name => name || ''}], rows.concat(rest),
 	'What makes the difference, the largest part first; it is all of them together');
+}
+
+const FOUND_STEPS = {found: ' (not told, but found by what repeats)', nested: ' (not told: outer ones of nested repeats)'};
+
+/* What a step took, where steps are compared. */
+function stepsTable(diff) {
+	const steps = diff.steps, outside = of => `${counted(of.outside_launches, 'launch', 'launches')} (${showTime(of.outside_ns)})`;
+	const numbers = of => counted(of.steps, 'step') + (FOUND_STEPS[of.steps_are] || '');
+
+	return steps && [element('p', {class: 'note'}, `${numbers(steps.old)} before, ${numbers(steps.new)} now` + (steps.old.outside_launches || steps.new.outside_launches
+		? `; in no step, and not compared: ${outside(steps.old)} before, ${outside(steps.new)} now.` : '.')),
+	plainTable(fieldColumns('diff_steps'), steps.rows, 'What a step took, on average')];
 }
 
 function changed(data) {
@@ -42,10 +54,10 @@ function changed(data) {
 		return null;
 	const sums = diff.sums;
 
-	return section('changed', 'What changed', element('p', {}, `Measured time of all kernels: ${showTime(sums.old_ns)} before, ${showTime(sums.new_ns)} now, ` +
+	return section('changed', 'What changed', element('p', {}, `Measured time of all kernels${diff.per === 'step' ? ' per step' : ''}: ${showTime(sums.old_ns)} before, ${showTime(sums.new_ns)} now, ` +
 		`${signed(showTime, sums.difference_ns)} (${signed(showPercent, sums.change)}).`),
 	element('p', {class: 'note'}, `Before: run${diff.old_source.runs.length > 1 ? 's' : ''} ${diff.old_source.runs.join(', ')}` +
 		(diff.old_source.runs.length > 1 ? ', on average' : '') + `; now: run ${diff.new_source.runs.join(', ')}.` +
 		(data.report.filter ? ' All launches are compared, those that do not match the filter, too.' : '')),
-	contributorsTable(diff), changesTable(diff));
+	contributorsTable(diff), stepsTable(diff), changesTable(diff));
 }

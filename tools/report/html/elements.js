@@ -153,6 +153,8 @@ function showPercent(percent) {
 
 const showRatio = value => isKnown(value) ? fixed(value, places(Math.abs(value))) : '-';
 
+const showMean = value => Number.isInteger(value) ? showCount(value) : showRatio(value);
+
 function showBytes(bytes) {
 	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 	let at = 0;

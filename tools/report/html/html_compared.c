@@ -2,6 +2,7 @@
 #include "tools/command.h"
 #include "tools/diff/compare_options.h"
 #include "tools/diff/forms/diff_forms.h"
+#include "tools/diff/steps_compared.h"
 #include "tools/output/format.h"
 #include "tools/slow/slow_search.h"
 
@@ -107,7 +108,28 @@ static struct kc_diff_source source_of(const struct kc_side *side)
 	return (struct kc_diff_source){.path = "", .runs = side->runs, .count = side->read};
 }
 
-static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits)
+/* Compares steps where both sides have them. What is told of slow launches no longer holds then. Returns an exit
+ * status. */
+static int compare_steps(struct kc_slow_search *s, const struct kc_diff_limits *limits, struct kc_diff_steps *steps)
+{
+	struct kc_side *const sides[KC_SIDES] = {&s->earlier, &s->this};
+	struct kc_diff_input inputs[KC_SIDES] = {{s->earlier.runs, s->earlier.read, NULL, 0},
+						 {s->this.runs, 1, NULL, 0}};
+	int status = kc_diff_steps(&s->names, sides, s->this.with_steps ? KC_PER_ANY : KC_PER_RUN, steps), rc;
+
+	if (status != KC_EXIT_OK || steps->verdict != KC_STEPS_COMPARED)
+		return status;
+	for (int side = 0; side < KC_SIDES; side++)
+		inputs[side].steps = steps->of[side].steps;
+	kc_diff_free(&s->diff);
+	rc = kc_diff_compare(&s->names, inputs, limits, &s->diff);
+	if (rc < 0)
+		kc_error("%s", strerror(-rc));
+	return rc < 0 ? KC_EXIT_FAILED : KC_EXIT_OK;
+}
+
+static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_limits *limits,
+			 const struct kc_diff_steps *steps)
 {
 	static const char *const lists[] = {"contributors", "changes"};
 	static const char *const left_out[] = {"new", "gone", "others"};
@@ -115,6 +137,7 @@ static json_t *diff_json(const struct kc_slow_search *s, const struct kc_diff_li
 	const struct kc_diff_view view = {
 	    .names = &s->names,
 	    .diff = &s->diff,
+	    .steps = steps,
 	    .limits = *limits,
 	    .filter = &every,
 	    .sources = {[KC_OLD] = source_of(&s->earlier), [KC_NEW] = source_of(&s->this)},
@@ -177,6 +200,7 @@ static void keep_lost(struct kc__html *page, const struct kc_slow_search *s)
 
 static int search(struct kc__html *page, struct kc_slow_search *s, const struct kc_slow_asked *asked, json_t *document)
 {
+	struct kc_diff_steps steps;
 	int status, rc;
 
 	kc_side_borrow(&s->this, page->store, page->request->database);
@@ -192,9 +216,12 @@ static int search(struct kc__html *page, struct kc_slow_search *s, const struct 
 		return KC_EXIT_FAILED;
 	}
 	json_object_set_new(document, "slow", slow_json(s, &asked->limits, page->request->anonymous));
-	if (s->runs.earlier_count)
-		json_object_set_new(document, "diff", diff_json(s, &asked->limits));
-	return KC_EXIT_OK;
+	if (!s->runs.earlier_count)
+		return KC_EXIT_OK;
+	status = compare_steps(s, &asked->limits, &steps);
+	if (status == KC_EXIT_OK)
+		json_object_set_new(document, "diff", diff_json(s, &asked->limits, &steps));
+	return status;
 }
 
 int kc__html_compared(struct kc__html *page, json_t *document)
@@ -209,6 +236,7 @@ int kc__html_compared(struct kc__html *page, json_t *document)
 	    .filter = page->filter ? kc_filter_choice_of(page->filter) : &every,
 	    .limits = KC_DIFF_DEFAULT_LIMITS,
 	    .most = MOST,
+	    .with_steps = !page->filter, /* all launches are compared, and not those of the filter's steps */
 	};
 	int status;
 

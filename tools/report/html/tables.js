@@ -6,7 +6,7 @@
 /* What the command has columns for is told by itself: {key, head, unit, about} for each, by table. */
 const FIELDS = JSON.parse(document.getElementById('fields').textContent);
 const SHOWN = {
-	text: text => text === null || text === undefined ? '' : text, name: nameElement, count: showCount, id: id => isKnown(id) ? String(id) : '-',
+	text: text => text === null || text === undefined ? '' : text, name: nameElement, count: showCount, mean: showMean, id: id => isKnown(id) ? String(id) : '-',
 	bytes: showBytes, rate: showRate, flops: showOperations, ns: showTime, signed_ns: ns => signed(showTime, ns), percent: showPercent,
 	signed_percent: percent => signed(showPercent, percent), ratio: showRatio, p: showChance,
 };
