@@ -367,7 +367,7 @@ static void shared_memory(void **state)
 	assert_float_equal(times_on(&turing, 1000, 256, counts).ns[KC_RESOURCE_SHARED], 25600 * 4 / 16.0, 1e-6);
 }
 
-/* 64 in a cycle, but those on one address one after the other. */
+/* 64 in a cycle, but those on one address one after the other, and 8 on one line. */
 static void atomics(void **state)
 {
 	struct kc_counts counts = {.of = {COUNT(ATOMICS, 1)}};
@@ -377,6 +377,12 @@ static void atomics(void **state)
 	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 64.0, 1e-6);
 	counts.distinct_atomics = 2;
 	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 2.0, 1e-6);
+	counts.distinct_atomics = 32;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 8.0, 1e-6);
+	counts.distinct_atomics = 33; /* a second line */
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 16.0, 1e-6);
+	counts.distinct_atomics = 1024;
+	assert_float_equal(times_of(1000, 256, counts).ns[KC_RESOURCE_ATOMICS], 256000 / 64.0, 1e-6);
 	assert_float_equal(times_of(1000, 256, shared).ns[KC_RESOURCE_ATOMICS], 25600 / 32.0 * 2, 1e-6);
 }
 
