@@ -1,6 +1,7 @@
 #include "curve.h"
 
 #include "predictor/math/duration.h"
+#include "predictor/math/order.h"
 #include "predictor/papers/bsp.h"
 #include "predictor/papers/roofline.h"
 
@@ -92,17 +93,7 @@ static double from_one(const struct kc_curve_law *law, const struct kc_curve *cu
 /* Number of points with no more work than this. */
 static uint32_t points_up_to(const struct kc_curve *curve, double work_cycles)
 {
-	uint32_t low = 0, high = curve->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (curve->points[middle].work_cycles <= work_cycles)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)KC_FIRST(i, curve->count, curve->points[i].work_cycles > work_cycles);
 }
 
 /* Position of this work between two points, 0 to 1, by logarithms. */

@@ -1,6 +1,7 @@
 #include "knowledge.h"
 
 #include "past.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,22 +137,18 @@ const struct kc_knowledge_device *kc_knowledge_device(const struct kc_knowledge 
 	return NULL;
 }
 
+static uint64_t name_at(const void *row)
+{
+	uint64_t name;
+
+	memcpy(&name, row, sizeof(name));
+	return name;
+}
+
 /* The first of count rows of so many bytes, each of which begins with its name, in whose place `name` belongs. */
 static uint32_t first_named(const void *rows, size_t bytes, uint32_t count, uint64_t name)
 {
-	uint32_t low = 0;
-
-	while (low < count) {
-		uint32_t middle = low + (count - low) / 2;
-		uint64_t there;
-
-		memcpy(&there, (const char *)rows + middle * bytes, sizeof(there));
-		if (there < name)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
+	return (uint32_t)KC_FIRST(i, count, name_at((const char *)rows + i * bytes) >= name);
 }
 
 const struct kc_knowledge_kernel *kc_knowledge_kernel(const struct kc_knowledge *k, const struct kc_code_identity *code,

@@ -1,6 +1,7 @@
 #include "snapshot.h"
 
 #include "predictor/learned.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <string.h>
@@ -217,25 +218,21 @@ int kc_snapshot_open(struct kc_snapshot *s, const void *bytes, size_t size)
 	return kc__snapshot_open(s, bytes, size, checksum);
 }
 
+static uint64_t name_at(const void *row)
+{
+	uint64_t name;
+
+	memcpy(&name, row, sizeof(name));
+	return name;
+}
+
 /* Records begin with their name and are in the order of names. The first one of this name. */
 static const void *find(const void *records, uint32_t count, size_t record, uint64_t name)
 {
-	uint32_t low = 0, high = count;
-	uint64_t found;
+	const uint8_t *all = records, *found;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		memcpy(&found, (const uint8_t *)records + middle * record, sizeof(found));
-		if (found < name)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == count)
-		return NULL;
-	memcpy(&found, (const uint8_t *)records + low * record, sizeof(found));
-	return found == name ? (const uint8_t *)records + low * record : NULL;
+	found = all + record * KC_FIRST(i, count, name_at(all + i * record) >= name);
+	return found < all + record * count && name_at(found) == name ? found : NULL;
 }
 
 const struct kc_snapshot_kernel *kc_snapshot_kernels(const struct kc_snapshot *s, uint64_t name)

@@ -32,17 +32,7 @@ KC_ORDER_OF_POINTERS(by_sequence, struct kc__op, KC_UP(sequence))
 /* The first launch of a kernel from this sequence number on. */
 static size_t place_of(const struct kc__recorded_graphs *graphs, uint64_t sequence)
 {
-	size_t first = 0, last = graphs->launch_count;
-
-	while (first < last) {
-		size_t middle = first + (last - first) / 2;
-
-		if (graphs->launches[middle]->sequence < sequence)
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return first;
+	return KC_FIRST(i, graphs->launch_count, graphs->launches[i]->sequence >= sequence);
 }
 
 static void list(struct kc__recorded_graphs *graphs, struct kc__ops *ops)

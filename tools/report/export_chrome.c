@@ -9,6 +9,7 @@
 #include "store/common/version.h"
 #include "store/database/schema.h"
 #include "store/replay/relay/relay.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,17 +47,9 @@ struct place {
 
 static const struct process *process_of(const struct trace *trace, int64_t id)
 {
-	size_t low = 0, high = trace->process_count;
+	size_t at = KC_FIRST(i, trace->process_count, trace->processes[i].id >= id);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (trace->processes[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < trace->process_count && trace->processes[low].id == id ? trace->processes + low : NULL;
+	return at < trace->process_count && trace->processes[at].id == id ? trace->processes + at : NULL;
 }
 
 static void enter_process(struct trace *trace, int64_t id)

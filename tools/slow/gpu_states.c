@@ -3,6 +3,7 @@
 
 #include "store/journal/journal.h"
 #include "store/query/rows.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -34,17 +35,9 @@ void kc_slow_gpu_state_compare(struct kc_slow_gpu_state *at, size_t count)
 static const struct kc_slow_gpu_state *held_at(const struct kc_slow_gpu_state *at, size_t count, int64_t device,
 					       int64_t at_ns)
 {
-	size_t low = 0, high = count; /* the first one that is later, or of a later GPU */
+	size_t later = KC_FIRST(i, count, at[i].device > device || (at[i].device == device && at[i].at_ns > at_ns));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (at[middle].device < device || (at[middle].device == device && at[middle].at_ns <= at_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && at[low - 1].device == device ? at + low - 1 : NULL;
+	return later && at[later - 1].device == device ? at + later - 1 : NULL;
 }
 
 static void add_clock(struct kc_slow_gpu_states *sums, const struct kc_slow_gpu_state *state, double lost_ns)

@@ -31,20 +31,10 @@ void kc_slow_pairs_sort(struct kc_slow_pairs *pairs)
 const struct kc_slow_pair *kc_slow_pairs_of(const struct kc_slow_pairs *pairs, uint32_t kernel, size_t *count)
 {
 	const struct kc_slow_pair *at = pairs->list.at;
-	size_t low = 0, high = pairs->list.count;
+	size_t first = KC_FIRST(i, pairs->list.count, at[i].kernel >= kernel);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (at[middle].kernel < kernel)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (high < pairs->list.count && at[high].kernel == kernel)
-		high++;
-	*count = high - low;
-	return *count ? at + low : NULL;
+	*count = KC_FIRST(i, pairs->list.count, at[i].kernel > kernel) - first;
+	return *count ? at + first : NULL;
 }
 
 void kc_slow_pairs_free(struct kc_slow_pairs *pairs)

@@ -1,6 +1,7 @@
 #include "gauss.h"
 #include "predictor/math/dense.h"
 #include "predictor/math/median.h"
+#include "predictor/math/order.h"
 #include "descent.h"
 
 #include <errno.h>
@@ -351,17 +352,7 @@ static int find_scales(const struct kc_gauss *g, uint32_t steps, double *scales)
 
 static uint32_t place_of(const struct column *column, double value)
 {
-	uint32_t low = 0, high = column->count - 1;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (column->values[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)KC_FIRST(i, column->count - 1, column->values[i] >= value);
 }
 
 static double scaled(const struct measure *measure, double value)

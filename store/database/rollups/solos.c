@@ -1,5 +1,6 @@
 #include "rollup.h"
 #include "predictor/concurrency/overlap.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -113,16 +114,8 @@ static struct solo *find_or_add(struct kc__solos *solos, int64_t process, int64_
 static int count_duration(struct kc__solos *solos, struct solo *s, int64_t duration_ns)
 {
 	int32_t index = (int32_t)floor(log((double)duration_ns) / log(KC_SKETCH_GAMMA));
-	uint32_t i = 0, end = s->bucket_count;
+	uint32_t i = (uint32_t)KC_FIRST(b, s->bucket_count, s->buckets[b].index >= index);
 
-	while (i < end) {
-		uint32_t middle = i + (end - i) / 2;
-
-		if (s->buckets[middle].index < index)
-			i = middle + 1;
-		else
-			end = middle;
-	}
 	if (i == s->bucket_count || s->buckets[i].index != index) {
 		if (s->bucket_count == s->bucket_capacity) {
 			uint32_t capacity = s->bucket_capacity ? s->bucket_capacity * 2 : 4;

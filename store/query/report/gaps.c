@@ -1,4 +1,5 @@
 #include "gaps.h"
+#include "predictor/math/order.h"
 
 #include <string.h>
 
@@ -16,17 +17,9 @@ const char *kc_gap_cause_name(enum kc_gap_cause cause)
 /* How long the place waited between these two, in waits that came back until then; -1: in none. */
 static int64_t waited(const struct kc_gaps *gaps, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
-	size_t low = 0, high = gaps->wait_count;
+	size_t low = KC_FIRST(i, gaps->wait_count, gaps->waits[i].time_ns > to_ns);
 	int64_t sum_ns = 0, until_ns = to_ns; /* what is later has been added */
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (gaps->waits[middle].time_ns <= to_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low > 0 && gaps->waits[low - 1].time_ns > from_ns; low--) {
 		const struct kc_host_wait *wait = gaps->waits + low - 1;
 		int64_t end_ns = wait->time_ns < until_ns ? wait->time_ns : until_ns;

@@ -2,6 +2,7 @@
 
 #include "store/database/internal.h"
 #include "store/query/query.h"
+#include "predictor/math/order.h"
 
 #include <errno.h>
 #include <math.h>
@@ -61,17 +62,7 @@ static int begins_after(const struct kc_step *step, int64_t process, int64_t ns)
 
 size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t start_ns)
 {
-	size_t first = 0, after = steps->all.count;
-
-	while (first < after) {
-		size_t middle = first + (after - first) / 2;
-
-		if (begins_after(kc_step_at(steps, middle), process, start_ns))
-			after = middle;
-		else
-			first = middle + 1;
-	}
-	return first;
+	return KC_FIRST(i, steps->all.count, begins_after(kc_step_at(steps, i), process, start_ns));
 }
 
 double kc_step_time(const struct kc_step *step)

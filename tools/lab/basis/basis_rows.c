@@ -45,18 +45,10 @@ static double time_at(const struct kc_sweeps *sweeps, size_t from, size_t to, do
 /* The first point of this kernel and device, or where it would be. */
 static size_t first_point(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device)
 {
-	size_t low = 0, high = sweeps->point_count;
+	const struct kc_sweep_point *p = sweeps->points;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct kc_sweep_point *p = &sweeps->points[middle];
-
-		if (p->kernel < kernel || (p->kernel == kernel && p->device < device))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return KC_FIRST(i, sweeps->point_count,
+			p[i].kernel > kernel || (p[i].kernel == kernel && p[i].device >= device));
 }
 
 void kc_basis_curve_at(const struct kc_sweeps *sweeps, uint32_t kernel, int64_t device, double size,
