@@ -58,6 +58,12 @@ void kc_error(const char *format, ...)
 	fputc('\n', stderr);
 }
 
+int kc_failed(int rc)
+{
+	kc_error("%s", strerror(-rc));
+	return KC_EXIT_FAILED;
+}
+
 /* Options of every command, instead of argp's own, which lack -h. */
 enum { KEY_USAGE = 0x400 };
 const struct argp_option kc_help_options[] = {

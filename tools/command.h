@@ -57,6 +57,8 @@ extern const struct argp_option kc_help_options[];
 
 /* One line "kerncast: …" on stderr, begun with the program's name. */
 void kc_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Says what a negative errno means. Returns KC_EXIT_FAILED. */
+int kc_failed(int rc);
 
 /* Parses argv with the command's options; parser as in argp, flags as for
  * argp_parse(). Ends the process with KC_EXIT_USAGE where they are wrong. */

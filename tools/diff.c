@@ -348,10 +348,8 @@ static int compare(struct comparison *c)
 		inputs[side].steps = c->steps.of[side].steps;
 	if (rc == 0)
 		rc = kc_diff_compare(&c->names, inputs, &c->request->options.limits, &c->diff);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	kc_diff_sort(&c->diff, c->request->options.of.sorting.by);
 	status = print(c);
 	return status == KC_EXIT_OK && c->request->fail ? judge(&c->diff) : status;
@@ -367,8 +365,7 @@ static int diff_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, ARGP_IN_ORDER, parse, &request);
 	if (!c) {
 		kc_filter_choice_free(&request.options.of.filter);
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
+		return kc_failed(-ENOMEM);
 	}
 	c->request = &request;
 	status = select_runs(c);

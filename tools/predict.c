@@ -228,10 +228,8 @@ static int print_text(const struct request *request, const struct answer *answer
 		const struct prediction *prediction = &answer->predictions[i];
 
 		printf("\n%s\n", prediction->text);
-		if (kc_models_print(&prediction->times, &prediction->counts, request->lambda, 2) < 0) {
-			kc_error("%s", strerror(ENOMEM));
-			return KC_EXIT_FAILED;
-		}
+		if (kc_models_print(&prediction->times, &prediction->counts, request->lambda, 2) < 0)
+			return kc_failed(-ENOMEM);
 	}
 	return kc_output_finish();
 }

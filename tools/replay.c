@@ -412,10 +412,8 @@ static int print_text(const struct kc_replay *replay, const struct request *requ
 	print_beyond(replay);
 	print_filter(filter);
 	rc = kc_report_text_figures(&view);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	print_models(replay);
 	print_intervals(replay);
 	print_concurrency(replay);

@@ -9,7 +9,6 @@
 #include "tools/output/json.h"
 #include "tools/output/table.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -142,10 +141,8 @@ static int print(const struct request *request, const char *path, const struct k
 	if (request->common.json)
 		return kc_json_print(kc_report_json(&view));
 	rc = request->csv ? kc_report_csv(&view) : kc_report_text(&view);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	return rc > 0 ? rc : kc_output_finish();
 }
 

@@ -124,8 +124,7 @@ static int slow_main(int argc, char **argv, const struct kc_command *self)
 	kc_command_parse(self, argc, argv, 0, parse, &request);
 	if (!s) {
 		kc_filter_choice_free(&request.options.of.filter);
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
+		return kc_failed(-ENOMEM);
 	}
 	asked = (struct kc_slow_asked){
 	    .run = request.options.of.run,

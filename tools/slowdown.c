@@ -324,10 +324,8 @@ static int slowdown_main(int argc, char **argv, const struct kc_command *self)
 	if (make_works(&request, &answer))
 		return KC_EXIT_FAILED;
 	rc = find_answer(&request, &answer);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	return request.common.json ? print_json(&request, &answer) : print_table(&request, &answer);
 }
 

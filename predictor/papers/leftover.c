@@ -3,13 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-const char *kc_case_name(uint32_t concurrency_case)
-{
-	static const char *const names[] = {"alone", "A", "B", "C"};
-
-	return concurrency_case < sizeof(names) / sizeof(names[0]) ? names[concurrency_case] : "unknown";
-}
-
 int kc_spreading_by_name(const char *name)
 {
 	if (!strcmp(name, "spread"))

@@ -24,7 +24,12 @@ enum kc_case {
 	KC_CASE_C = 3,     /* one after the other: slowdown 1, later start */
 };
 /* "alone", "A", "B", "C". */
-const char *kc_case_name(uint32_t concurrency_case);
+static inline const char *kc_case_name(uint32_t concurrency_case)
+{
+	static const char *const names[] = {"alone", "A", "B", "C"};
+
+	return concurrency_case < sizeof(names) / sizeof(names[0]) ? names[concurrency_case] : "unknown";
+}
 
 enum kc_spreading {
 	KC_SPREAD = 0, /* over all SMs round-robin: what the hardware does */

@@ -6,16 +6,6 @@
 
 #include <math.h>
 
-#define OWN_LOADS 2.0
-
-double kc_roofline_least_bytes(const struct kc_counts *counts)
-{
-	const double *n = counts->of;
-	double loaded = n[KC_COUNT_OF_LD_GLOBAL] <= OWN_LOADS ? n[KC_COUNT_OF_BYTES_LOADED] : 0;
-
-	return counts->threads * (loaded + n[KC_COUNT_OF_BYTES_STORED]);
-}
-
 /* 0 where the memory's rate is not known. */
 static double memory_ns(const struct kc_device *device, double bytes)
 {

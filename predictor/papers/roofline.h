@@ -18,6 +18,12 @@ struct kc_roofline kc_roofline_ns(const struct kc_device *device, const struct k
 /* Bytes of the whole launch that no cache can keep from the memory bus. What a thread stores belongs to it alone. Up to
  * two loads per thread (one or two elements, as in the boat hull's element classes) count as its own; threads with more
  * may share what they load, so none is counted. */
-double kc_roofline_least_bytes(const struct kc_counts *counts);
+static inline double kc_roofline_least_bytes(const struct kc_counts *counts)
+{
+	const double own_loads = 2, *n = counts->of;
+	double loaded = n[KC_COUNT_OF_LD_GLOBAL] <= own_loads ? n[KC_COUNT_OF_BYTES_LOADED] : 0;
+
+	return counts->threads * (loaded + n[KC_COUNT_OF_BYTES_STORED]);
+}
 
 #endif

@@ -4,7 +4,6 @@
 #include "store/query/rows.h"
 #include "predictor/math/order.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

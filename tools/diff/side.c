@@ -6,7 +6,6 @@
 
 #include "store/query/query.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -216,8 +216,5 @@ int kc_table_finish(struct kc_table *table, unsigned indent)
 	int rc = kc_table_print(table, stdout, indent, kc_page_width());
 
 	kc_table_free(table);
-	if (rc == 0)
-		return 0;
-	kc_error("%s", strerror(-rc));
-	return KC_EXIT_FAILED;
+	return rc ? kc_failed(rc) : 0;
 }

@@ -109,12 +109,6 @@ static int fill(const struct kc_pair_search *s, struct rows *rows)
 	return 0;
 }
 
-static int no_memory(void)
-{
-	kc_error("%s", strerror(ENOMEM));
-	return KC_EXIT_FAILED;
-}
-
 static void print_rest(const struct kc_pair_search *s)
 {
 	char share[KC_FORMAT_BYTES], count[KC_FORMAT_BYTES];
@@ -166,7 +160,7 @@ static int print_pairs(const struct kc_pair_search *s, const struct rows *rows)
 	int status = KC_EXIT_OK;
 
 	if (!told)
-		return no_memory();
+		return kc_failed(-ENOMEM);
 	for (unsigned i = 0; i < s->pair_count; i++)
 		if (!is_open(&s->pairs[i]))
 			told[n++] = rows->pairs[i];
@@ -204,7 +198,7 @@ int kc_pairs_text(const struct kc_pair_search *s)
 	int status;
 
 	if (fill(s, &rows))
-		return no_memory();
+		return kc_failed(-ENOMEM);
 	status = print_text(s, &rows);
 	free(rows.pairs);
 	return status;
@@ -245,7 +239,7 @@ int kc_pairs_json(const struct kc_pair_search *s)
 	if (fill(s, &rows)) {
 		json_decref(out);
 		json_decref(others);
-		return no_memory();
+		return kc_failed(-ENOMEM);
 	}
 	json_object_set_new(out, "simulated", json_boolean(s->side.runs[0].simulated));
 	json_object_set_new(out, "path", kc_json_text(kc_database_shown(s->side.path)));
@@ -265,7 +259,7 @@ int kc_pairs_csv(const struct kc_pair_search *s)
 	struct rows rows;
 
 	if (fill(s, &rows))
-		return no_memory();
+		return kc_failed(-ENOMEM);
 	kc_fields_csv(&kc_together_measured_fields, rows.pairs, s->pair_count, s->side.runs[0].simulated, stdout);
 	free(rows.pairs);
 	return kc_output_finish();

@@ -147,8 +147,7 @@ static int fill(const struct kc_whatif *w, struct rows *rows)
 
 static int no_memory(void)
 {
-	kc_error("%s", strerror(ENOMEM));
-	return KC_EXIT_FAILED;
+	return kc_failed(-ENOMEM);
 }
 
 /* --- text */

@@ -19,8 +19,7 @@
 
 static int failed(int rc)
 {
-	kc_error("%s", strerror(-rc));
-	return KC_EXIT_FAILED;
+	return kc_failed(rc);
 }
 
 /* --- what is compared */

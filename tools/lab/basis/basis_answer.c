@@ -270,10 +270,8 @@ static int look_up(const struct kc_basis_question *q, const struct kc_basis_know
 	if (!q->asked.count)
 		ask_all(a, donors);
 	predict(a, donors, a->donors);
-	if (kc_basis_rows_make(known->sweeps, &rows)) {
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
-	}
+	if (kc_basis_rows_make(known->sweeps, &rows))
+		return kc_failed(-ENOMEM);
 	for (uint32_t i = 0; i < a->row_count; i++)
 		a->rows[i].vectors_ns = by_vectors_of(&rows, (uint32_t)kernel, a, &a->rows[i]);
 	kc_basis_rows_free(&rows);

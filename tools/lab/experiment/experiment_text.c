@@ -68,10 +68,8 @@ int kc_shown_text(const struct kc_shown *shown)
 	printf("  on %s; %u of %u steps measured, in %s\n",
 	       evidence->step_count ? evidence->device.name : "no device yet", evidence->step_count, evidence->planned,
 	       kc_database_shown(shown->database));
-	if (print_claims(shown->finding) < 0) {
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
-	}
+	if (print_claims(shown->finding) < 0)
+		return kc_failed(-ENOMEM);
 	if (*shown->finding->note)
 		kc_print_wrapped(shown->finding->note, 2);
 	print_checks(evidence);

@@ -211,10 +211,8 @@ static int search(struct kc__html *page, struct kc_slow_search *s, const struct 
 		return status;
 	keep_lost(page, s);
 	rc = clean_names(page, &s->names);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	json_object_set_new(document, "slow", slow_json(s, &asked->limits, page->request->anonymous));
 	if (!s->runs.earlier_count)
 		return KC_EXIT_OK;
@@ -245,10 +243,8 @@ int kc__html_compared(struct kc__html *page, json_t *document)
 		return KC_EXIT_OK;
 	}
 	s = calloc(1, sizeof(*s));
-	if (!s) {
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
-	}
+	if (!s)
+		return kc_failed(-ENOMEM);
 	snprintf(run, sizeof(run), "%lld", (long long)page->selection->last_run);
 	status = search(page, s, &asked, document);
 	kc_slow_search_free(s);

@@ -134,10 +134,8 @@ static int print_rows(const struct kc_slow_view *view, const struct kc_fields *f
 {
 	size_t listed = count < view->top ? count : view->top;
 
-	if (!rows) {
-		kc_error("%s", strerror(ENOMEM));
-		return KC_EXIT_FAILED;
-	}
+	if (!rows)
+		return kc_failed(-ENOMEM);
 	if (kc_fields_table(fields, 0, rows, listed, INDENT))
 		return KC_EXIT_FAILED;
 	if (count > listed)
