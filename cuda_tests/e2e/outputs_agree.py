@@ -155,6 +155,8 @@ TABLES = [(rows, kept) for rows, columns in (
     ("contributors", "difference=+difference_ns; why=why; launches=launches; OLD=old_total_ns; NEW=new_total_ns; kernel=name"),
     ("contributors", "difference=+difference_ns; kernel=name; why=*; launches before=old_launches; now=new_launches; "
                      "time before=old_total_ns; now=new_total_ns; in place of=replaced; process=process"),
+    ("steps of page", "step=*; time=time_ns; kernels=measured_ns; busy=busy_ns?; exposed=communication_exposed_ns?; "
+                      "predicted=predicted_ns?; off=+predicted_off?"),
     ("steps of diff", "difference=+difference_ns; change=+change; OLD=old_ns; NEW=new_ns; of a step=of"),
     ("changes", "kernel=name; launches=launches; before=old_ns; now=new_ns; change=+change; time lost=+lost_ns; p=p"),
     ("changes", "kernel=name; launches=launches; OLD=old_ns; NEW=new_ns; change=+change; time lost=+lost_ns; p=p"),
@@ -330,6 +332,8 @@ class Outputs:
             return [{"difference_ns": others["difference_ns"], "name": f"{others['kernels']} other kernels"},
                     {**others, "why": f"{others['kernels']} others", "name": "below the limits, or by chance"},
                     *({**row, "why": why_of(row), "launches": launches_of(row)} for row in diff[name])]
+        if name == "steps of page":
+            return self.document["steps"]["rows"]
         if name == "steps of diff":
             return diff["steps"]["rows"]
         if name == "together":
@@ -392,8 +396,21 @@ class Outputs:
                     self.prose(cell)
                     self.cell(cell, " | ".join(row))
             self.table(table[0], table[1:])
-            if table[0] not in HEADS and table[0][0] != "what":
+            if table[0][:2] == ["step", "most on"]:
+                self.ranks(table[0], table[1:])
+            elif table[0] not in HEADS and table[0][0] != "what":
                 self.wrong.append(f"what is in this table of the page? {table[0]}")
+
+
+    def ranks(self, heads, lines):
+        """Steps of several ranks side by side: their times."""
+        steps = self.document["steps"]
+        for line in lines:
+            for rank, cell in zip(heads[2:], line[2:]):
+                self.rows += 1
+                of = [row for row in steps["rows"] if steps["processes"][row["place"]].startswith(rank) and str(row["number"]) == line[0].rstrip(" ▲")]
+                if not (any(reads(cell, shown("time_ns", row)) for row in of) if of else cell == "-"):
+                    self.wrong.append(f"no step of {rank} in JSON reads {line}")
 
 
 def same(cell, value):

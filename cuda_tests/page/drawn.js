@@ -96,7 +96,7 @@ checks.top = () => [
 	[texts('.card > b'), ['1,000 launches of 9 kernels', '300 µs lost, 27.9 % of the 1.07 ms that could be judged', 'median error 6.2 %']],
 	[texts('.card > p'), ['The GPU was busy 75.0 % of 2.00 ms. The kernels took 1.20 ms, 50.0 % of it alpha.', 'Most of it: overlapped (240 µs, 8 launches).',
 		'84.0 % within 20 %; weighted by time 7.5 %; of 12 seen for the first time, median 45.5 %.']],
-	[texts('nav'), ['Timeline of the streams · Kernels · What was slow · What changed · What ran · Classes and limits · How accurate · Ledger']],
+	[texts('nav'), ['Timeline of the streams · Kernels · What was slow · Steps · What changed · What ran · Classes and limits · How accurate · Ledger']],
 	[texts('footer'), ['kerncast 0.0. This page asks the network for nothing.']],
 ];
 
@@ -140,6 +140,43 @@ checks.slow = () => [
 		['Compared with itself alone: what is slower than before is not known. 2 earlier runs on another device are left out. 1 earlier run has too many launches for this page.',
 			'Compared with run 4 and with itself. 2 earlier runs on another device are left out. 1 earlier run has too many launches for this page.']],
 ];
+
+/* Two ranks side by side, of which neither is longer in step 2; one folded. */
+checks.steps = () => {
+	const choice = document.querySelector('#steps select'), side = table('steps', 0), chosen = value => (choice.value = value, choice.dispatchEvent(new Event('change')), rowsOf(table('steps', 0)));
+	const one = stepsSection(new Data({...made, steps: {...made.steps, of: 3, steps_are: 'told', rows: made.steps.rows.slice(0, 3)}}));
+
+	return [
+		[all('th', side).map(head => head.textContent), ['step', 'most on', 'rank 0', 'pid 42']],
+		[rowsOf(side), ['1 ▲ | pid 42 | 1.00 ms | 2.00 ms', '2 |  | 1.50 ms | 1.50 ms', '3 |  | - | -']],
+		[barsOf(side), ['50.0%', '100.0%', '75.0%', '75.0%', '0.0%', '0.0%']],
+		[all('option', choice).map(option => option.textContent), ['time', 'kernels', 'busy', 'predicted', 'off']],
+		[chosen('1'), ['1 | rank 0 | 500 µs | 250 µs', '2 ▲ | pid 42 | 500 µs | 1.00 ms', '3 | rank 0 | 100 µs | -']],
+		[chosen('4'), ['1 | rank 0 | +10.0 % | -', '2 | rank 0 | -10.0 % | -', '3 |  | - | -']],
+		[chosen('0').length, 3],
+		[texts('#steps > p.note'), ['The first 5 of 9 steps. Time: on the host, from its start to its end; kernels, busy and exposed: of what was launched in it. ' +
+			'Steps are not told, but found by what repeats.']],
+		[rowsOf(one), ['1 | 1.00 ms | 500 µs | 400 µs | 550 µs | +10.0 %', '2 ▲ | 1.50 ms | 500 µs | 400 µs | 450 µs | -10.0 %', '3 | - | 100 µs | 90.0 µs | - | -']],
+		[barsOf(one), ['66.7%', '100.0%', '0.0%']],
+		[[one.querySelector('details').className, all('.note', one)[0].textContent.includes('Steps are')], ['folded', false]],
+		[rankNames(['a (pid 1)', 'a (pid 2)']), ['a (pid 1)', 'a (pid 2)']],
+		[stepsSection(new Data({...made, steps: null})), null],
+	];
+};
+
+/* Means per step, as counts where they are whole; what a step took; what was in none. */
+checks.per_step = () => {
+	const steps = {old: {steps: 12, steps_are: 'told', outside_launches: 1, outside_ns: 2000}, new: {steps: 1, steps_are: 'found', outside_launches: 0, outside_ns: 0},
+		rows: [{of: 'GPU idle', old_ns: 1000000, new_ns: 1500000, difference_ns: 500000, change: 50}]};
+	const shown = changed(new Data({...made, diff: {...made.diff, per: 'step', steps: steps}}));
+
+	return [
+		[all('p', shown)[0].textContent.slice(0, 40), 'Measured time of all kernels per step: 8'],
+		[all('p.note', shown)[1].textContent, '12 steps before, 1 step (not told, but found by what repeats) now; in no step, and not compared: 1 launch (2.00 µs) before, 0 launches (0 ns) now.'],
+		[rowsOf(all('table', shown)[1]), ['+500 µs | +50.0 % | 1.00 ms | 1.50 ms | GPU idle']],
+		[[1234, 18.5, 0.25].map(showMean), ['1,234', '18.5', '0.25']],
+	];
+};
 
 checks.changed = () => [
 	[texts('#changed > p'), ['Measured time of all kernels: 800 µs before, 1.20 ms now, +400 µs (+50.0 %).',

@@ -34,7 +34,7 @@ static const struct kc_field step_fields[] = {
 	  .about = "that, less what these took, of what they took"),
 };
 #undef FIELD
-static const struct kc_fields fields = KC_FIELDS(step_fields, struct kc_step_use);
+const struct kc_fields kc_step_fields = KC_FIELDS(step_fields, struct kc_step_use);
 
 static double value_of(const struct kc_step_use *use, enum kc_sort by)
 {
@@ -92,7 +92,7 @@ int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 	rows = in_order(steps, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;
-	rc = kc_fields_put(&fields, table_of(steps), rows, n,
+	rc = kc_fields_put(&kc_step_fields, table_of(steps), rows, n,
 			   (struct kc_fields_form){csv, view->data->simulated, INDENT});
 	free(rows);
 	if (rc == 0 && !csv)
@@ -109,7 +109,7 @@ static json_t *list(const struct kc_steps_report *steps, int is_found)
 	out = json_array();
 	for (size_t i = 0; i < steps->count; i++)
 		if (steps->at[i].is_found == is_found)
-			json_array_append_new(out, kc_fields_json(&fields, &steps->at[i]));
+			json_array_append_new(out, kc_fields_json(&kc_step_fields, &steps->at[i]));
 	return out;
 }
 

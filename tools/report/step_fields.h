@@ -3,6 +3,10 @@
 #define KC_STEP_FIELDS_H
 
 #include "report_forms.h"
+#include "tools/output/fields.h"
+
+/* The fields of a step: struct kc_step_use. */
+extern const struct kc_fields kc_step_fields;
 
 /* Of --by step. 0; -ENOMEM; KC_EXIT_FAILED after a message. */
 int kc_steps_by(const struct kc_report_view *view, size_t most, int csv);

@@ -59,6 +59,10 @@ refused() { # STATUS PART ARG...: of report; a file that was there stays as it w
 	for path in '$.sums' '$.compared_kernels' '$.old_source.runs' '$.new_source.runs'; do
 		equal "$(data "\$.diff${path#\$}")" "$(json_of diff.json "$path")" "diff: $path"
 	done
+	"$kerncast" report --json --by step "$RECORDED" >report.json
+	for path in time_ns busy_ns measured_ns predicted_ns; do
+		equal "$(data "\$.steps.rows[3].$path")" "$(json_of report.json "\$.found_steps[3].$path")" "$path of the fourth step"
+	done
 	# Of a launch that is drawn: what the database says, its time alone times its slowdown.
 	equal "$(data '$.drawn.rows[7]' | jq -r '[.[2:7][]] | join(" ")')" \
 		"$(sql "SELECT end_ns - start_ns, measured_end_ns - measured_start_ns, CAST(solo_low_ns * slowdown AS INTEGER),

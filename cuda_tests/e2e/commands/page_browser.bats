@@ -62,7 +62,7 @@ nothing_else() { # neither errors nor requests
 
 @test "the page is drawn: sections, figures, timeline, table; no error, no request" {
 	needs_browser
-	is sections "timeline kernels slow changed ran classes accuracy ledger"
+	is sections "timeline kernels slow steps changed ran classes accuracy ledger"
 	is first SIMULATED:
 	is figures 6
 	within "$(seen marks)" 20 400 "marks in the figures"
@@ -184,7 +184,7 @@ by_share() { # the kernels of demo.db, the one that took most time first
 	contains "$(<seen)" "error: "
 	sed '/Content-Security-Policy/d; s/^<\/script>$/nosuchname();\n&/; s/<main/<img src="file:\/\/\/nosuch.png"><main/' "$PAGES/demo.html" >open.html
 	browse open.html 'sections=document.querySelectorAll("section").length'
-	is sections 8
+	is sections 9
 	contains "$(<seen)" "requested: file:///nosuch.png"
 	contains "$(<seen)" "nosuchname is not defined"
 }

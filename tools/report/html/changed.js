@@ -35,12 +35,10 @@ function contributorsTable(diff) {
 	'What makes the difference, the largest part first; it is all of them together');
 }
 
-const FOUND_STEPS = {found: ' (not told, but found by what repeats)', nested: ' (not told: outer ones of nested repeats)'};
-
 /* What a step took, where steps are compared. */
 function stepsTable(diff) {
 	const steps = diff.steps, outside = of => `${counted(of.outside_launches, 'launch', 'launches')} (${showTime(of.outside_ns)})`;
-	const numbers = of => counted(of.steps, 'step') + (FOUND_STEPS[of.steps_are] || '');
+	const numbers = of => counted(of.steps, 'step') + (FOUND_STEPS[of.steps_are] ? ` (${FOUND_STEPS[of.steps_are]})` : '');
 
 	return steps && [element('p', {class: 'note'}, `${numbers(steps.old)} before, ${numbers(steps.new)} now` + (steps.old.outside_launches || steps.new.outside_launches
 		? `; in no step, and not compared: ${outside(steps.old)} before, ${outside(steps.new)} now.` : '.')),

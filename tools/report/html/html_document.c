@@ -71,6 +71,8 @@ static int fill(struct kc__html *page, json_t *document)
 	if (rc == 0)
 		rc = set(document, "windows", page, kc__html_windows_json);
 	if (rc == 0)
+		rc = set(document, "steps", page, kc__html_steps_json);
+	if (rc == 0)
 		rc = set(document, "lambda", page, kc__html_lambdas_json);
 	if (rc == 0 && !page->filter) /* roll-ups are of all launches */
 		rc = set(document, "slowdowns", page, kc__html_slowdowns_json);

@@ -3,6 +3,7 @@
 #include "tools/diff/forms/step_rows.h"
 #include "tools/report/activity_fields.h"
 #include "tools/report/report_fields.h"
+#include "tools/report/step_fields.h"
 #include "tools/slow/forms/slow_fields.h"
 
 static void set(json_t *out, const char *table, const struct kc_fields *fields, unsigned in)
@@ -31,6 +32,7 @@ json_t *kc__html_fields(void)
 	set(out, "copies", &kc_copy_fields, 0);
 	set(out, "gaps", &kc_gap_fields, KC_GAPS_PAGE);
 	set(out, "idle_causes", &kc_gap_sum_fields, 0);
+	set(out, "steps", &kc_step_fields, 0);
 	set(out, "diff_steps", &kc_diff_step_fields, 0);
 	set(out, "changes", &kc_diff_change_fields, KC_DIFF_CHANGES_PAGE);
 	set(out, "slow_causes", &kc_slow_cause_fields, 0);

@@ -14,6 +14,7 @@
 #define KC__HTML_DEVICES 20u
 #define KC__HTML_PROCESSES 50u
 #define KC__HTML_MESSAGES 50u
+#define KC__HTML_STEPS 1000u /* of all processes */
 #define KC__HTML_GAPS 10u
 #define KC__HTML_LAUNCHES 12000u
 #define KC__HTML_WINDOW 700u /* launches of a part of the timeline */
@@ -68,6 +69,9 @@ int kc__html_slowdowns_json(const struct kc__html *page, json_t **out);
 
 /* html_lambdas.c: likewise. */
 int kc__html_lambdas_json(const struct kc__html *page, json_t **out);
+
+/* html_steps.c: what steps took, told or found; null: there are none, or too many launches. */
+int kc__html_steps_json(const struct kc__html *page, json_t **out);
 
 /* html_compared.c: puts what was slow and what changed into the document, and keeps the launch that lost most. Returns
  * an exit status, KC_EXIT_OK or that after a message. */

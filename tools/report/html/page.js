@@ -99,7 +99,7 @@ function draw() {
 
 	nameForms = shortForms(data.names, NAME_COLUMNS);
 	document.title = `kerncast: ${titleOf(data)}`;
-	add(main, [pageTop(data), timeline(data), kernels(data), slowSection(data), changed(data), ran(data), classes(data), accuracy(data), ledger(data),
+	add(main, [pageTop(data), timeline(data), kernels(data), slowSection(data), stepsSection(data), changed(data), ran(data), classes(data), accuracy(data), ledger(data),
 		element('footer', {}, `kerncast ${page.version}. This page asks the network for nothing.` + (page.anonymous ?
 			' Names of kernels are hashed; paths, command lines and texts of messages are left out.' : ''))]);
 	main.querySelector('header').append(contents());

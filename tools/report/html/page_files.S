@@ -20,6 +20,7 @@ style_end:
 	.incbin "tools/report/html/top.js"
 	.incbin "tools/report/html/ran.js"
 	.incbin "tools/report/html/slow.js"
+	.incbin "tools/report/html/steps.js"
 	.incbin "tools/report/html/changed.js"
 	.incbin "tools/report/html/accurate.js"
 	.incbin "tools/report/html/page.js"
