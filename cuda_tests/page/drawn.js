@@ -48,7 +48,7 @@ checks.numbers = () => [
 	[[String(quantile([], 0.5)), quantile([7], 0.9)], ['NaN', 7]],
 	[[data.shortOf(1), data.shortOf(-1, 'the device'), data.shortOf(0)], ['beta_of_forty_and_one_letters_that_is_cut', 'the device', 'alpha']],
 	[Data.prototype.shortOf.call({names: ['x'.repeat(49)]}, 0), 'x'.repeat(24) + '…' + 'x'.repeat(23)],
-	[[0, 5, 6, 7, -1].map(kernel => data.colourOf(kernel)), [0, 5, 6, 6, 6]],
+	[[0, 5, 6, 7, -1].map(kernel => data.colourOf(kernel)), ['k0', 'k5', 'k6', 'k7', 'others']],
 	[[data.nameOf(0), data.nameOf(-1)], ['alpha', 'a kernel that the table does not list']],
 	[[3, 11, 5, 0].map(stream => data.streamOf(stream)), ['default', 's11', 'stream row 5', 'stream not known']],
 	[[-1, 0, 1].map(ns => signed(showTime, ns)), ['-1 ns', '+0 ns', '+1 ns']],
@@ -161,6 +161,42 @@ checks.steps = () => {
 		[[one.querySelector('details').className, all('.note', one)[0].textContent.includes('Steps are')], ['folded', false]],
 		[rankNames(['a (pid 1)', 'a (pid 2)']), ['a (pid 1)', 'a (pid 2)']],
 		[stepsSection(new Data({...made, steps: null})), null],
+	];
+};
+
+/* Colours of kernels, of the sheet's light and dark scheme: linear RGB, as a reader sees it who lacks one kind of cones (Machado,
+ * Oliveira and Fernandes, 2009, severity 1), in CIELAB; and the contrast of WCAG 2 with the back. */
+const EYES = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+	[[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+	[[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]]];
+const linearOf = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16) / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+const times = (rows, vector) => rows.map(row => row.reduce((sum, part, i) => sum + part * vector[i], 0));
+const luminanceOf = hex => times([[0.2126, 0.7152, 0.0722]], linearOf(hex))[0];
+const contrastOf = (a, b) => (Math.max(luminanceOf(a), luminanceOf(b)) + 0.05) / (Math.min(luminanceOf(a), luminanceOf(b)) + 0.05);
+
+function labOf(linear) {
+	const [x, y, z] = times([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]], linear).map((part, i) =>
+		part / [0.95047, 1, 1.08883][i]).map(part => part > 0.008856 ? Math.cbrt(part) : 7.787 * part + 16 / 116);
+
+	return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+const seenApart = (a, b) => Math.min(...EYES.map(eye => Math.hypot(...[a, b].map(hex => labOf(times(eye, linearOf(hex)).map(part => Math.min(Math.max(part, 0), 1))))
+	.reduce((one, other) => one.map((part, i) => part - other[i])))));
+
+checks.colours = () => {
+	const rules = document.styleSheets[0].cssRules, schemes = [rules[0].style, rules[1].cssRules[0].style];
+
+	return [
+		/* By their definitions: white and black are at distance 100, with a contrast of 21. */
+		[[Math.round(seenApart('#ffffff', '#000000')), Math.round(contrastOf('#ffffff', '#000000'))], [100, 21]],
+		...schemes.map(style => {
+			const of = name => style.getPropertyValue(name).trim(), kernels = Array.from({length: COLOURS}, (_, i) => of(`--k${i}`)).concat([of('--others')]);
+			const pairs = kernels.flatMap((one, i) => kernels.slice(0, i).map(other => seenApart(one, other)));
+
+			return [[pairs.length, Math.min(...pairs) > 17, Math.min(...kernels.map(one => contrastOf(one, of('--back')))) >= 3], [55, true, true]];
+		}),
+		[[made.report.kernels.length - 1, -1, COLOURS].map(kernel => new Data(made).colourOf(kernel)), ['k7', 'others', 'others']],
 	];
 };
 
@@ -497,8 +533,8 @@ checks.timeline = () => {
 		[said, '2 launches and 1 copy of process 41, from 1.50 µs on, counted from the start of the run. In each stream, predicted (light) is above measured.'],
 		[texts('.axes text', t.svg), ['0 ns', '2.00 µs', '4.00 µs', '6.00 µs', '8.00 µs', '10.0 µs']],
 		[texts('.names text', t.svg), ['default', 's11']],
-		[slicesOf(t), [['0', 'predicted', 'k0', 1000, 3000], ['0', 'measured', 'k0', 1500, 4000], ['1', 'predicted', 'k6', 5000, 7000],
-			['1', 'measured', 'k6', 4500, 7000], ['2', 'measured', 'copy', 8000, 10000]]],
+		[slicesOf(t), [['0', 'predicted', 'k0', 1000, 3000], ['0', 'measured', 'k0', 1500, 4000], ['1', 'predicted', 'k7', 5000, 7000],
+			['1', 'measured', 'k7', 4500, 7000], ['2', 'measured', 'copy', 8000, 10000]]],
 		[lanesOf(t), ['0 s11 above', '0 s11 below', '1 default above', '1 default below', '2 default below']],
 		[t.chosen.textContent, 'Point at a launch, or select one with n and p.'],
 		[['n', 'n', 'n', 'n', 'p', 'p', 'p'].map(after), [FIRST, SECOND, THIRD, THIRD, SECOND, FIRST, FIRST]],
@@ -506,7 +542,7 @@ checks.timeline = () => {
 		[['+', 'ArrowRight', 'ArrowLeft', '=', '-', '-', 'ArrowUp', 'ArrowUp', 'ArrowDown'].map(key => t.key(key)), [[2500, 7500], [3750, 8750], [2500, 7500],
 			[3750, 6250], [2500, 7500], [0, 10000], [2500, 7500], [3750, 6250], [2500, 7500]]],
 		[['ArrowUp', 'Home'].map(key => t.key(key)), [[3750, 6250], [0, 10000]]],
-		[(t.show(2000, 4500), slicesOf(t)), [['0', 'predicted', 'k0', 2000, 3000], ['0', 'measured', 'k0', 2000, 4000], ['1', 'measured', 'k6', 4500, 4500]]],
+		[(t.show(2000, 4500), slicesOf(t)), [['0', 'predicted', 'k0', 2000, 3000], ['0', 'measured', 'k0', 2000, 4000], ['1', 'measured', 'k7', 4500, 4500]]],
 		[(t.show(3000, 4000), slicesOf(t).map(slice => slice[1])), ['predicted', 'measured']],
 		[(t.show(8000, 9000), t.select(0), t.range()), [1000, 2000]],
 		[(t.show(4500, 5500), t.select(1), t.range()), [4500, 5500]],
@@ -522,7 +558,7 @@ checks.timeline = () => {
 		[[[100, 200, 100, 200], [100, 100, 100, 200], [100, 200, 100, 100], [100, 102, 100, 101]].map(times => sliceLines(data, [3, 0, ...times, 0, 1, 0, null])[2]),
 			['predicted 100 ns, measured 100 ns, error 0.0 %', 'predicted 0 ns, measured 100 ns, error 100 %', 'predicted 100 ns, measured 0 ns',
 				'predicted 2 ns, measured 1 ns, error 100 %']],
-		[texts('#timeline .legend span'), ['alpha', data.shortOf(1), 'gamma', 'delta', 'epsilon', 'zeta', 'others', 'copies']],
+		[texts('#timeline .legend span'), ['alpha', data.shortOf(1), 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta', 'others', 'copies']],
 		[[1, 2].map(n => new Timeline(data, Array(n).fill(made.windows[0])).element().querySelectorAll('select').length), [0, 1]],
 		[texts('option', t.choice), ['the first launches', 'the last launch']],
 	];

@@ -2,7 +2,7 @@
 # worked out from it by hand, cuda_tests/page/drawn.js. The page is a real one with the document put in place of its data.
 load ../common
 
-CHECKS=(numbers scales top ran slow steps per_step changed accuracy limits kernels folded sorting little ledger predicted errors classes lambdas slowdowns timeline pointer places)
+CHECKS=(numbers scales top ran slow steps per_step colours changed accuracy limits kernels folded sorting little ledger predicted errors classes lambdas slowdowns timeline pointer places)
 
 with_document() { # PAGE: the same with made.json for its data
 	sed -e '/ id="data">/ { s/ id="data">.*/ id="data">/; r '"$root/cuda_tests/page/made.json"'
@@ -40,7 +40,7 @@ right() { # NAME...: each was compared, and nothing differs
 
 @test "numbers, scales, bars and medians are those worked out by hand" {
 	needs_browser
-	right numbers scales
+	right numbers scales colours
 }
 
 @test "all sections say what the document says" {

@@ -1,6 +1,7 @@
 /*
  * What figures and tables ask for, from the JSON document in the page.
  */
+const COLOURS = 10; /* of kernels, beside that of all others */
 const CASES = ['alone', 'together', 'in the last wave', 'one after the other'];
 const MESSAGE_COUNT = message => message.count > 1 ? ` (${showCount(message.count)} times)` : '';
 
@@ -30,9 +31,9 @@ class Data {
 		return kernel < 0 ? device : shortName(this.names[kernel]);
 	}
 
-	/* The kernels that took most time have colours of their own; 6: all others. */
+	/* The class of a kernel's colour: those that took most time have one of their own. */
 	colourOf(kernel) {
-		return kernel >= 0 ? Math.min(kernel, 6) : 6;
+		return kernel >= 0 && kernel < COLOURS ? `k${kernel}` : 'others';
 	}
 
 	streamOf(stream) {

@@ -50,7 +50,7 @@ function timeline(data) {
 	const windows = data.page.windows.filter(part => part.rows.length);
 
 	return windows.length ? section('timeline', 'Timeline of the streams', new Timeline(data, windows).element(),
-		legend(data.names.slice(0, 6).map((name, i) => [data.shortOf(i), 'k' + i, 'box']).concat([['others', 'k6', 'box'], ['copies', 'copy', 'box']]))) : null;
+		legend(data.names.slice(0, COLOURS).map((name, i) => [data.shortOf(i), data.colourOf(i), 'box']).concat([['others', 'others', 'box'], ['copies', 'copy', 'box']]))) : null;
 }
 
 function reasons(of) {

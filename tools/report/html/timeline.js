@@ -83,7 +83,7 @@ class Timeline {
 		if (from === null || to < this.from || from > this.to)
 			return null;
 		const left = Math.max(NAMES, this.x(from)), right = Math.min(LAST, this.x(to));
-		return drawn('rect', {class: `slice ${kind ? 'measured' : 'predicted'} ${isCopy(row) ? 'copy' : 'k' + this.data.colourOf(row[W_KERNEL])}` +
+		return drawn('rect', {class: `slice ${kind ? 'measured' : 'predicted'} ${isCopy(row) ? 'copy' : this.data.colourOf(row[W_KERNEL])}` +
 			(index === this.selected ? ' selected' : ''), x: left.toFixed(2), y: this.placeOf(row, kind) + (kind ? 0 : 1),
 			width: Math.max(0.7, right - left).toFixed(2), height: LANE - (kind ? 0 : 1), 'data-row': index});
 	}
