@@ -266,6 +266,7 @@ static void fill_counts(struct kc_evaluation *e, const struct kc_tally *tally, d
 		e->assumed |= KC_ASSUMED_TURNS;
 	counts->assumed = e->assumed;
 	counts->sampled = e->sampled;
+	counts->accesses_local = e->f->accesses_local;
 	counts->exact = !e->assumed && !e->sampled;
 	fill_footprint(e, tally, counts);
 }

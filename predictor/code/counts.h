@@ -98,6 +98,7 @@ struct kc_counts {
 	uint8_t exact;              /* nothing was assumed, nothing sampled */
 	uint8_t sampled;            /* only a part of the launch was evaluated, to stay within the effort */
 	uint8_t assumed;            /* enum kc_assumed: control flow or an address was unknown */
+	uint8_t accesses_local;     /* the code accesses a thread's own memory, whether or not that is executed */
 	uint8_t other_architecture; /* of PTX that the device's code was not compiled from: never exact */
 };
 

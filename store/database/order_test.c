@@ -81,7 +81,7 @@ static void events_the_past_and_work_are_kept(void **state)
 	    answer("SELECT group_concat(source || ' ' || checksum || ' ' || prior) FROM past WHERE process = 1"),
 	    "4 -1 7"); /* SQLite's integers have a sign */
 	assert_string_equal(answer("SELECT count(*) || ' ' || length(counts) || ' ' || arguments FROM work"),
-			    "1 432 2");
+			    "1 440 2");
 	/* 1/3 is 0x3FD5555555555555, and IEEE 754 doubles are kept from the low byte up. */
 	assert_string_equal(answer("SELECT hex(substr(counts, 1, 8)) FROM work"), "555555555555D53F");
 	assert_string_equal(answer("SELECT w.shape = r.shape FROM work w JOIN launch_row r"), "1");
@@ -237,7 +237,8 @@ static void counts_come_back_as_they_were(void **state)
 				   .block_loaded_bytes = 96,
 				   .constant_requests = 7,
 				   .chain_common = 8,
-				   .longest_common = 9};
+				   .longest_common = 9,
+				   .accesses_local = 1};
 	struct kc_counts back = {0};
 	double numbers[KC_WORK_NUMBERS];
 

@@ -227,7 +227,7 @@ struct kc_past_entry {
  * code. kc_work_numbers() gives the counts as doubles, kc_work_counts() takes them back; a version that counts more
  * adds its numbers at the end.
  */
-#define KC_WORK_NUMBERS 54u
+#define KC_WORK_NUMBERS 55u
 #define KC_WORK_NUMBERS_MIN 34u  /* earlier versions counted less: the last ones are 0 there */
 #define KC_WORK_NUMBERS_MAX 256u /* a damaged entry may claim any number; no version counts this much */
 struct kc_work_entry {

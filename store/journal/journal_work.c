@@ -44,6 +44,7 @@ static const struct {
     MEMBER(constant_requests),
     MEMBER(chain_common),
     MEMBER(longest_common),
+    MEMBER(accesses_local),
 };
 enum { FURTHER_NUMBERS = sizeof(further) / sizeof(*further) };
 _Static_assert(KC_WORK_NUMBERS == KC_COUNTER_COUNT + FURTHER_NUMBERS, "all of struct kc_counts");

@@ -273,6 +273,7 @@ static int count_move(struct kc__formula_reader *r, struct kc_block_plan *plan, 
 		return kc__count_access(r, plan, point, is_store ? KC_COUNT_OF_ST_SHARED : KC_COUNT_OF_LD_SHARED,
 					address, bytes, 1);
 	case KC_PTX_LOCAL:
+		r->f->accesses_local = 1;
 		return count_local(r, plan, point, is_store ? KC_COUNT_OF_ST_LOCAL : KC_COUNT_OF_LD_LOCAL, bytes);
 	case KC_PTX_GLOBAL:
 	case KC_PTX_GENERIC:

@@ -243,6 +243,7 @@ struct kc_formula {
 	uint8_t *leaves; /* by edge: how many loops it leaves */
 	uint32_t slot_bytes;
 	uint64_t static_shared_bytes;
+	uint8_t accesses_local; /* instructions that are counted access a thread's own memory */
 };
 
 /* What a value is computed from: *count values. Of a phi, one for each edge into its block. */
@@ -338,6 +339,9 @@ void kc__make_sums(struct kc_formula *f);
 uint32_t kc__aligned_log2(const struct kc_formula *f, uint32_t value);
 
 int kc__lay_out_values(struct kc__formula_reader *r);
+/* translate_compare.c: numbers from memory are taken to be less than what CUDA's sines, cosines and tangents take
+ * another way for. 1: comparisons have become constants, and what depends on memory is to be found anew. */
+int kc__take_as_ordinary(struct kc_formula *f);
 /* merge_events.c: fills launch_events. Called by formula_layout.c once the loops' variables are known. */
 int kc__merge_events(struct kc_formula *f, struct kc_arena *arena);
 /* The value that an address is, apart from constants that are added to it: *offset. */

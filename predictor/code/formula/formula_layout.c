@@ -303,9 +303,9 @@ static int may_be_known(const struct kc_formula *f, struct kc_value *v, const ui
 	return v->op != KC_OP_PHI || !count;
 }
 
-/* Marks as memory what is not known whatever way a thread takes: as a variable that is set in some iterations, to what
- * was loaded, and in none before. */
-static int spread_never_known(struct layout *p)
+/* Marks as memory what depends on it, and what is not known whatever way a thread takes: as a variable that is set in
+ * some iterations, to what was loaded, and in none before. */
+static int find_memory(struct layout *p)
 {
 	struct kc_formula *f = p->f;
 	uint8_t *known = kc_arena_array(p->r->arena, (size_t)f->value_count + 1, 1);
@@ -313,6 +313,7 @@ static int spread_never_known(struct layout *p)
 
 	if (!known)
 		return -ENOMEM;
+	spread_memory(p);
 	for (unsigned round = 0; changed; round++) {
 		if (round == SPREAD_ROUNDS)
 			return 0;
@@ -579,7 +580,6 @@ int kc__lay_out_values(struct kc__formula_reader *r)
 	int rc = follow_extensions(&p);
 
 	rc = rc ? rc : find_live(&p);
-
 	p.entry_count = p.entry_capacity = r->f->value_count;
 	p.entry_of = kc_arena_array(r->arena, r->f->value_count, sizeof(*p.entry_of));
 	if (rc || !p.entry_of)
@@ -588,10 +588,9 @@ int kc__lay_out_values(struct kc__formula_reader *r)
 		find_level(&p, i);
 	mark_waits(r->f);
 	rc = leave_loops(&p);
-	if (rc)
-		return rc;
-	spread_memory(&p);
-	rc = spread_never_known(&p);
+	rc = rc ? rc : find_memory(&p);
+	if (!rc && kc__take_as_ordinary(r->f))
+		rc = find_memory(&p);
 	rc = rc ? rc : cover_values(&p);
 	rc = rc ? rc : find_carried(&p);
 	rc = rc ? rc : kc__merge_events(r->f, r->arena);

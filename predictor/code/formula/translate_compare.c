@@ -25,6 +25,50 @@ static uint32_t compare_floats(struct kc__translation *t)
 						 .constant = (t->i->flags & KC_PTX_FLUSHES) != 0});
 }
 
+/* 1: the comparison of a number with a greater one holds. */
+static int holds_for_less(uint8_t compare)
+{
+	switch (compare) {
+	case KC_PTX_NE:
+	case KC_PTX_NEU:
+	case KC_PTX_LT:
+	case KC_PTX_LTU:
+	case KC_PTX_LE:
+	case KC_PTX_LEU:
+	case KC_PTX_NUM:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* From where on CUDA's sines, cosines and tangents take another way, of 32 and of 64 bits. */
+static int is_beyond_ordinary(const struct kc_value *v, uint8_t bits)
+{
+	return v->op == KC_OP_CONSTANT &&
+	       (bits == 64 ? v->constant == 0x41e0000000000000 : (uint32_t)v->constant == 0x47ce4780);
+}
+
+int kc__take_as_ordinary(struct kc_formula *f)
+{
+	int taken = 0;
+
+	for (uint32_t i = 0; i < f->value_count; i++) {
+		struct kc_value *v = &f->values[i];
+
+		if (v->op != KC_OP_COMPARE_FLOAT || !v->memory ||
+		    !is_beyond_ordinary(&f->values[v->source[1]], v->source_bits))
+			continue;
+		v->op = KC_OP_CONSTANT;
+		v->constant = holds_for_less(v->compare);
+		v->count = 0;
+		taken = 1;
+	}
+	for (uint32_t i = 0; taken && i < f->value_count; i++)
+		f->values[i].memory = 0;
+	return taken;
+}
+
 uint32_t kc__compare_operands(struct kc__translation *t)
 {
 	struct kc_value value = {

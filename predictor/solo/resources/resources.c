@@ -129,9 +129,11 @@ struct operations {
 /* Loads and stores of registers that ptxas spilled: a thread's own memory where the PTX accesses none. Each of its
  * words is stored and loaded once in each basic block, as in the eight of 208 variants of a matrix multiplication of
  * 255 registers that spill: their loop has 83 to 101 of each for 54 to 100 words (nvdisasm). */
-static double spills_of(const struct kc_work *work, const double *n)
+static double spills_of(const struct kc_work *work, const struct kc_counts *counts)
 {
-	if (n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] > 0)
+	const double *n = counts->of;
+
+	if (counts->accesses_local || n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] > 0)
 		return 0;
 	return 2 * fmax(n[KC_COUNT_OF_CONTROL], 1) * work->local_bytes / LOCAL_ACCESS_BYTES;
 }
@@ -139,7 +141,7 @@ static double spills_of(const struct kc_work *work, const double *n)
 static struct operations operations_of(const struct kc_work *work, const struct kc_counts *counts)
 {
 	const double *n = counts->of;
-	double local = n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] + spills_of(work, n);
+	double local = n[KC_COUNT_OF_LD_LOCAL] + n[KC_COUNT_OF_ST_LOCAL] + spills_of(work, counts);
 	double floating = n[KC_COUNT_OF_FMA] + n[KC_COUNT_OF_ADD] + n[KC_COUNT_OF_MUL];
 	struct operations o = {
 	    .fp16 = n[KC_COUNT_OF_HALF],

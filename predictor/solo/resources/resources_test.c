@@ -434,7 +434,11 @@ static void spilled_registers(void **state)
 	assert_float_equal(t.ns[KC_RESOURCE_LOAD_STORE], 25600 * 120 / 16.0, 1e-6);
 	assert_float_equal(t.ns[KC_RESOURCE_L1], 25600 * 120 * 4 / 128.0, 1e-6);
 	assert_float_equal(t.ns[KC_RESOURCE_L2], 25600 * 120 * 4 / 32.0, 1e-6);
-	counts.of[KC_COUNT_OF_LD_LOCAL] = 3; /* it does: an array of the kernel's own */
+	counts.accesses_local = 1; /* it does, an array of the kernel's own, but not in this launch */
+	assert_int_equal(kc_resource_times(&device, &work, &counts, &t), 0);
+	assert_float_equal(t.ns[KC_RESOURCE_LOAD_STORE], 0, 0);
+	counts.accesses_local = 0; /* as an earlier version told */
+	counts.of[KC_COUNT_OF_LD_LOCAL] = 3;
 	assert_int_equal(kc_resource_times(&device, &work, &counts, &t), 0);
 	assert_float_equal(t.ns[KC_RESOURCE_LOAD_STORE], 25600 * 3 / 16.0, 1e-6);
 }

@@ -406,7 +406,7 @@ static void what_was_known_is_recovered(void **state)
 			 1);
 	assert_int_equal(number_of("SELECT count(*) FROM engine_event WHERE number = 2 AND kind = 'calibration'"), 1);
 	assert_int_equal(number_of("SELECT count(*) FROM past WHERE source = 1 AND checksum = 3"), 1);
-	assert_int_equal(number_of("SELECT count(*) FROM work WHERE length(counts) = 432"), 1);
+	assert_int_equal(number_of("SELECT count(*) FROM work WHERE length(counts) = 440"), 1);
 	assert_int_equal(number_of("SELECT count(*) FROM message"), 0);
 }
 
