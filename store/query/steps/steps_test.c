@@ -9,7 +9,8 @@
 
 /* In the order of kc_steps_load(). Process 2: a step in another one; a gap; one that ends before it starts. */
 static struct kc_step at[] = {
-    {1, 9, 0, 50}, {2, 1, 100, 200}, {2, 2, 120, 150}, {2, 3, 300, 400}, {2, 4, 400, 390}, {3, 5, INT64_MIN, INT64_MAX},
+    {1, 9, 0, 50, 0},    {2, 1, 100, 200, 0}, {2, 2, 120, 150, 0},
+    {2, 3, 300, 400, 0}, {2, 4, 400, 390, 0}, {3, 5, INT64_MIN, INT64_MAX, 0},
 };
 static const struct kc_steps steps = {{at, sizeof(at) / sizeof(*at), sizeof(at) / sizeof(*at)}};
 
