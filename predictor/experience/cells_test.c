@@ -94,12 +94,12 @@ static void another_start(void **state)
 	kc_history_init(&h, 0);
 	for (uint64_t n = 1; n <= 5; n++)
 		kc_history_add(&h, OTHERS | n, 0, 0);
-	learn(&f, 1, kc_history_context(&h, 1, 0, 0), 1000);
+	learn(&f, 1, context_in(&h, 1, 0, 0), 1000);
 	for (uint64_t other = 1; other <= 1000; other++) {
 		kc_history_init(&h, 0);
 		for (uint64_t n = 1; n <= 5; n++)
 			kc_history_add(&h, OTHERS | 100 * other | n, 0, 0);
-		assert_int_not_equal(recall(&f, 1, kc_history_context(&h, 1, 0, 0)).known, 1u << KC_CONTEXT_LAST_32);
+		assert_int_not_equal(recall(&f, 1, context_in(&h, 1, 0, 0)).known, 1u << KC_CONTEXT_LAST_32);
 	}
 	free(f.cells);
 }

@@ -3,6 +3,7 @@
 #define KC_CELLS_TESTING_H
 
 #include "cells.h"
+#include "context_testing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,7 +37,7 @@ static inline uint64_t context_after(uint64_t n, int joined)
 
 	kc_history_init(&h, joined);
 	kc_history_add(&h, OTHERS | n, 0, 0);
-	return kc_history_context(&h, 1, 0, 0);
+	return context_in(&h, 1, 0, 0);
 }
 
 /* A context whose launch before is n, and all else as well. */

@@ -91,11 +91,6 @@ uint64_t kc_history_context_beside(const struct kc_history *history, uint64_t id
 	       since(history, identity) << SINCE_SHIFT;
 }
 
-uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns)
-{
-	return kc_history_context_beside(history, identity, concurrent(history, stream, now_ns));
-}
-
 __attribute__((hot)) void kc_history_add(struct kc_history *history, uint64_t identity, uint32_t stream, int64_t end_ns)
 {
 	uint64_t new = scramble(identity);

@@ -76,11 +76,8 @@ static inline void kc_history_expect(const struct kc_history *history)
 /* joined: 1 if earlier launches were made of which nothing is known. */
 void kc_history_init(struct kc_history *history, int joined);
 
-/* The context of a launch about to be made. identity: any number but 0 that names the launch shape and what else is
- * known of the launch. */
-uint64_t kc_history_context(const struct kc_history *history, uint64_t identity, uint32_t stream, int64_t now_ns);
-
-/* What tells a launch that is about to be made from others. */
+/* What tells a launch that is about to be made from others. identity: any number but 0 that names the launch shape and
+ * what else is known of the launch. */
 struct kc_history_view {
 	/* A number for the identity and the launches before it, in order. Within one history, equal keys mean equal
 	 * contexts except for KC_CONTEXT_CONCURRENT. */

@@ -1,4 +1,5 @@
 #include "context.h"
+#include "context_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static uint64_t after(const uint64_t *launches, uint32_t count, uint64_t identit
 	kc_history_init(&h, 0);
 	for (uint32_t i = 0; i < count; i++)
 		add(&h, launches[i]);
-	return kc_history_context(&h, identity, STREAM, 0);
+	return context_in(&h, identity, STREAM, 0);
 }
 
 static uint32_t part_after(const uint64_t *launches, uint32_t count, enum kc_context_kind kind)
@@ -85,14 +86,13 @@ static void since(void **state)
 		add(&h, 99);
 		for (uint32_t i = 1; i < table[row][0]; i++)
 			add(&h, 7);
-		assert_int_equal(kc_context_part(kc_history_context(&h, 99, STREAM, 0), KC_CONTEXT_SINCE),
-				 table[row][1]);
+		assert_int_equal(kc_context_part(context_in(&h, 99, STREAM, 0), KC_CONTEXT_SINCE), table[row][1]);
 	}
 }
 
 static uint32_t company_of(const struct kc_history *h, uint32_t stream, int64_t now_ns)
 {
-	return kc_context_part(kc_history_context(h, 99, stream, now_ns), KC_CONTEXT_CONCURRENT);
+	return kc_context_part(context_in(h, 99, stream, now_ns), KC_CONTEXT_CONCURRENT);
 }
 
 /* What runs in other streams when the launch can start, whichever streams those are. */
@@ -148,7 +148,7 @@ static void any_stream_number(void **state)
 	kc_history_init(&h, 0);
 	kc_history_add(&h, 5, UINT32_MAX, INT64_MAX);
 	kc_history_add(&h, 6, 1000000, INT64_MIN);
-	kc_history_context(&h, 5, UINT32_MAX, INT64_MIN);
+	context_in(&h, 5, UINT32_MAX, INT64_MIN);
 	assert_int_equal(h.stream_count, KC_HISTORY_STREAMS);
 }
 
@@ -162,16 +162,16 @@ static void starts(void **state)
 	kc_history_init(&h, 0);
 	kc_history_init(&joined, 1);
 	for (uint32_t i = 0; i < 80; i++) {
-		uint64_t context = kc_history_context(&h, 7, STREAM, 0);
+		uint64_t context = context_in(&h, 7, STREAM, 0);
 
 		assert_int_equal(kc_context_is_start(context), i < 8);
 		if (i < 8)
 			assert_int_equal(seen[kc_context_part(context, KC_CONTEXT_LAST_32)]++, 0);
-		assert_int_equal(kc_context_is_start(kc_history_context(&joined, 7, STREAM, 0)), 0);
+		assert_int_equal(kc_context_is_start(context_in(&joined, 7, STREAM, 0)), 0);
 		add(&h, 7);
 		add(&joined, 7);
 	}
-	assert_int_equal(kc_history_context(&h, 7, STREAM, 0), kc_history_context(&joined, 7, STREAM, 0));
+	assert_int_equal(context_in(&h, 7, STREAM, 0), context_in(&joined, 7, STREAM, 0));
 }
 
 int main(void)

@@ -492,7 +492,6 @@ static int read_training(sqlite3_stmt *row, void *arg)
 {
 	struct kc_stored_basis *out = arg;
 
-	out->trained_unix_ns = sqlite3_column_int64(row, 0);
 	out->rows = (uint32_t)sqlite3_column_int64(row, 1);
 	out->kernels = (uint32_t)sqlite3_column_int64(row, 2);
 	out->k = (uint32_t)sqlite3_column_int64(row, 3);

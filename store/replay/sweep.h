@@ -54,7 +54,6 @@ struct kc_stored_basis {
 	uint32_t threads[KC_BASIS_COLUMNS]; /* of a block, by column, ascending */
 	uint32_t k, rows, kernels;
 	double error; /* by cross-validation, a share; NAN: one kernel alone */
-	int64_t trained_unix_ns;
 };
 
 /* From the launches: kernels measured with at least two block sizes on a device. 0 or -errno. */

@@ -81,7 +81,6 @@ static int look(const struct kc_calls *calls, const struct kc_period *period, st
 			rc = kc_repeat_make(calls, &origins, period->calls, &out->mark, &out->repeat);
 		if (rc == 0)
 			rc = kc_repeat_describe(calls, &out->repeat, &out->is);
-		out->repeat.is_marked = has_clear_mark(out);
 	}
 	free(origins.at);
 	return rc;

@@ -41,7 +41,6 @@ struct kc_repeat {
 	uint32_t launches;       /* in each; the median */
 	uint32_t regular;        /* how many have exactly as many */
 	enum kc_step_start start;
-	int is_marked; /* by the host */
 };
 
 enum kc_steps_verdict {
