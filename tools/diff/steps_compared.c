@@ -3,6 +3,7 @@
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
+#include "store/query/report/gaps.h"
 #include "store/query/steps/step_use.h"
 #include "store/query/steps/steps.h"
 
@@ -139,11 +140,13 @@ static void add_steps(const struct kc_side *side, const struct kc_steps_report *
 {
 	for (size_t i = 0; i < report->count; i++) {
 		const struct kc_step_use *use = report->at + i;
-		const struct kc_step step = {
-		    .process = use->process, .number = use->number, .start_ns = (int64_t)use->at_ns};
+		struct kc_step step = {.process = use->process, .number = use->number};
 
-		if (use->number < 0 || use->is_inner != (side->steps.level == KC_STEP_INNER) ||
-		    !kc_filter_step(side->filter, &step, side->steps.level))
+		if (use->number < 0 || use->is_inner != (side->steps.level == KC_STEP_INNER))
+			continue;
+		/* A damaged one may begin at any time. */
+		step.start_ns = (int64_t)fmin(fmax(use->at_ns, KC_INTERVAL_FIRST_NS), KC_INTERVAL_LAST_NS);
+		if (!kc_filter_step(side->filter, &step, side->steps.level))
 			continue;
 		sums->timed += !isnan(use->time_ns);
 		sums->time_ns += isnan(use->time_ns) ? 0 : use->time_ns;
