@@ -67,7 +67,7 @@ size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t st
 
 double kc_step_time(const struct kc_step *step)
 {
-	return step->is_open ? NAN : (double)kc_minus_ns(step->end_ns, step->start_ns);
+	return step->is_open || step->end_ns < step->start_ns ? NAN : (double)kc_minus_ns(step->end_ns, step->start_ns);
 }
 
 const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns)

@@ -38,7 +38,7 @@ static inline const struct kc_step *kc_step_at(const struct kc_steps *steps, siz
 
 /* How many begin before this one would, or with it. */
 size_t kc_steps_before(const struct kc_steps *steps, int64_t process, int64_t start_ns);
-/* From its start to its end, on the host, in ns; NAN: its end is not known. */
+/* From its start to its end, on the host, in ns; NAN: its end is not known, or before its start. */
 double kc_step_time(const struct kc_step *step);
 /* The step of a launch call; NULL: it belongs to none. */
 const struct kc_step *kc_steps_find(const struct kc_steps *steps, int64_t process, int64_t launched_ns);

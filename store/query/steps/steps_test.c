@@ -1,6 +1,7 @@
 /* Which step a launch call belongs to. */
 #include "steps.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -56,12 +57,24 @@ static void any_times_and_processes_are_looked_up(void **state)
 	assert_null(kc_steps_find(&none, 1, 0));
 }
 
+static void a_step_lasts_to_its_end_if_that_is_known(void **state)
+{
+	const struct kc_step open = {1, 9, 0, 50, 1};
+
+	(void)state;
+	assert_true(kc_step_time(at) == 50);
+	assert_true(isnan(kc_step_time(at + 4))); /* ends before it starts */
+	assert_true(isnan(kc_step_time(&open)));
+	assert_true(kc_step_time(at + 5) == (double)INT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_step_holds_its_start_and_not_its_end),
 	    cmocka_unit_test(the_step_that_began_last_decides),
 	    cmocka_unit_test(any_times_and_processes_are_looked_up),
+	    cmocka_unit_test(a_step_lasts_to_its_end_if_that_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
