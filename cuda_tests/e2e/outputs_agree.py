@@ -248,10 +248,33 @@ def shown(key, row):
     return (signed(show) if key.startswith("+") else show)(value)
 
 
+def plain(name):
+    """What is left of a name for which there is no room: tools/output/plain_name.h."""
+    end, depth = len(name), 0
+    for at in range(len(name) - 1, 0, -1) if name.endswith(")") else ():
+        depth += (name[at] == ")") - (name[at] == "(")
+        if not depth:
+            end = at if re.match(r"[\w>]", name[at - 1]) else end
+            break
+    kept = masked = name[:end]
+    if end < len(name):
+        others = r"[^][<>(){}]*"
+        pairs = "|".join(opens + others + closes for opens, closes in ("<>", (r"\(", r"\)"), "{}", (r"\[", r"\]")))
+        while (hidden := re.sub(pairs, lambda found: "x" * len(found[0]), masked)) != masked:
+            masked = hidden
+        kept = kept[masked.rfind(" ") + 1:]
+    kept = re.sub(r", std::array<char\*, \d+ul>|\(anonymous namespace\)::", "", kept)
+    return re.sub(r"(^|[^\w:])(?:at::native::|c10::|std::)+", r"\1", kept)
+
+
+def is_short_form(cell, text):
+    return cell == text or "…" in cell and re.fullmatch(".*".join(map(re.escape, cell.split("…"))), text)
+
+
 def reads(cell, text):
     if text is None:
         return cell in ("", "-")
-    return "…" in (cell, text) or cell == text or "…" in cell and re.fullmatch(".*".join(map(re.escape, cell.split("…"))), text)
+    return "…" in (cell, text) or is_short_form(cell, text) or is_short_form(cell, plain(text))
 
 
 def flat(row):

@@ -269,11 +269,20 @@ checks.folded = () => {
 		[[all('button', searched(22)).pop().hidden, rowsOf(searched(22)).length], [true, 22]],
 		[texts('code', opened), ['abcdefghijklmnopqrstuvwx…defghijklmnopqrstuvwxyz', letters]], /* 24 and 23 of 52 */
 		/* Of 20 columns 10 are the beginning; the first two differ in their 17th letter. */
-		[[...shortForms(['template<float, A, one>(long)', 'template<float, B, one>(long)', 'template<float, B, two>(long)', 'short', 'short'], 20)],
-			[['template<float, A, one>(long)', 'template<f…, A, one…'], ['template<float, B, one>(long)', 'template<f…, B, one…'],
-				['template<float, B, two>(long)', 'template<f…wo>(long)'], ['short', 'short']]],
+		[[...shortForms(['template<float, A, one>_long_', 'template<float, B, one>_long_', 'template<float, B, two>_long_', 'short', 'short'], 20)],
+			[['template<float, A, one>_long_', 'template<f…, A, one…'], ['template<float, B, one>_long_', 'template<f…, B, one…'],
+				['template<float, B, two>_long_', 'template<f…wo>_long_'], ['short', 'short']]],
 		[new Set(shortForms(Array.from({length: 8}, (_, i) => `${'a'.repeat(12)}${i & 1}${'b'.repeat(12)}${i >> 1 & 1}${'c'.repeat(12)}${i >> 2}${'d'.repeat(12)}`), 20)
 			.values()).size, 8],
+		/* As distinct_test.c of tools/output. */
+		[['void at::native::f<c10::Half>(int)', 'void at::native::(anonymous namespace)::g<at::native::(anonymous namespace)::E>(c10::BFloat16*, int)',
+			'std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::norm<c10::BFloat16, 8>(c10::BFloat16*)',
+			'void f<at::native::g()::{lambda(int)#1}>(float (*)(int))', 'void mine::std::f<nostd::x, boat::native::y>(int)',
+			'void at::native::v<4, at::native::A<float>, std::array<char*, 3ul> >(int)', 'rank 1 (pid 2001)', 'f((('].map(plainName),
+		['f<Half>', 'g<E>', 'vllm::norm<BFloat16, 8>', 'f<g()::{lambda(int)#1}>', 'mine::std::f<nostd::x, boat::native::y>', 'v<4, A<float> >',
+			'rank 1 (pid 2001)', 'f(((']],
+		[[...shortForms(['void ns::overloaded(int, float)', 'void ns::overloaded(int, long)', 'void ns::longer_name(int)'], 19).values()],
+			['void ns::…t, float)', 'void ns::…nt, long)', 'ns::longer_name']],
 		[[shortened('abcdef', 5), shortened('abcde', 5), nameElement('x'.repeat(48)).localName], ['ab…ef', 'abcde', 'code']],
 		[gapColumns(new Data({...made, report: {...made.report, processes: [{}], devices: [{}]}}), gaps).filter(column => column.text).map(column => column.key), ['next']],
 		[gapColumns(data, gaps).filter(column => column.text).map(column => column.key), ['gpu', 'process', 'next']],

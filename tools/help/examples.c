@@ -18,9 +18,9 @@ const struct kc_example kc_examples_of_kerncast[] = {
 	    "…\n"
 	    "Kernels by time: 188 ms in 2,396 launches\n"
 	    "  kernel                                                             time   share  launches     mean\n"
-	    "  void cudnn::detail::dgrad_engin…ng, int, float, int, int, int)  26.9 ms  14.3 %        54   497 µs\n"
-	    "  void cudnn::cnn::wgrad_alg0_eng…nt, float, int, int, int, int)  21.3 ms  11.3 %        50   425 µs\n"
-	    "  void cudnn::bn_bw_1C11_kernel_n…t const*, float const*, float)  17.1 ms   9.1 %        83   206 µs\n"
+	    "  cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>   26.9 ms  14.3 %        54   497 µs\n"
+	    "  cudnn::cnn::wgrad_alg0_engine<f…28, 6, 7, 3, 3, 5, false, 512>  21.3 ms  11.3 %        50   425 µs\n"
+	    "  cudnn::bn_bw_1C11_kernel_new<fl…, float, float2, 512, true, 1>  17.1 ms   9.1 %        83   206 µs\n"
 	    "…\n",
     },
     {
@@ -85,7 +85,7 @@ const struct kc_example kc_examples_of_kerncast[] = {
 	    "\n"
 	    "Kernels by time\n"
 	    "  kernel                           launches   share     here    there     from       to  there it is\n"
-	    "  ncclKernel_Send…t(ncclWorkElem)        42  29.2 %   131 ms        -        -        -  not known\n"
+	    "  ncclKernel_Send…MPLE_Sum_int8_t        42  29.2 %   131 ms        -        -        -  not known\n"
 	    "    not known: it waits for other GPUs\n"
 	    "…\n",
     },

@@ -1,6 +1,7 @@
 #include "distinct.h"
 
 #include "format.h"
+#include "plain_name.h"
 
 #include "store/common/printable.h"
 #include "predictor/math/order.h"
@@ -19,7 +20,9 @@
 
 /* Characters are those that are shown, numbered from 0. */
 struct name {
-	const char *text;
+	const char *text; /* that is shortened: the whole, or `plain` */
+	const char *whole;
+	char *plain;               /* NULL: the whole has room */
 	size_t places[PLACES_MAX]; /* characters that must be seen, ascending */
 	unsigned place_count;
 	char *form;
@@ -254,15 +257,45 @@ static int tell_all_apart(struct name **names, size_t count, size_t width)
 	return changed;
 }
 
+KC_ORDER_OF_POINTERS(by_text, struct name, strcmp(x->text, y->text) ?: strcmp(x->whole, y->whole))
+
+/* Overloads have one plain name: they are told apart by all of theirs. */
+static void take_plain_names(struct name **order, size_t count)
+{
+	qsort(order, count, sizeof(*order), by_text);
+	for (size_t from = 0, to; from < count; from = to) {
+		const char *plain = order[from]->text;
+
+		for (to = from + 1; to < count && strcmp(order[to]->text, plain) == 0;)
+			to++;
+		if (strcmp(order[from]->whole, order[to - 1]->whole) == 0)
+			continue;
+		for (size_t i = from; i < to; i++)
+			order[i]->text = order[i]->whole;
+	}
+}
+
+static int read_names(struct name *names, struct name **order, const char *const *texts, size_t count, size_t width)
+{
+	for (size_t i = 0; i < count; i++) {
+		order[i] = names + i;
+		names[i].text = names[i].whole = texts[i];
+		if (kc_text_width(texts[i]) <= width)
+			continue;
+		names[i].text = names[i].plain = kc_plain_name(texts[i]);
+		if (!names[i].plain)
+			return -ENOMEM;
+	}
+	take_plain_names(order, count);
+	return 0;
+}
+
 static int shorten_all(struct name *names, struct name **order, const char *const *texts, size_t count, size_t width)
 {
-	int rc = 0;
+	int rc = read_names(names, order, texts, count, width);
 
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		order[i] = names + i;
-		names[i].text = texts[i];
+	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = shorten_middle(names + i, width);
-	}
 	for (unsigned round = 0; rc == 0 && round < ROUNDS_MAX; round++) {
 		int changed = tell_all_apart(order, count, width);
 
@@ -282,6 +315,7 @@ int kc_shorten_distinct(const char *const *texts, size_t count, size_t width, ch
 			out[i] = names[i].form;
 		else
 			free(names[i].form);
+		free(names[i].plain);
 	}
 	free(names);
 	free(order);

@@ -1,5 +1,6 @@
 #include "distinct.h"
 #include "format.h"
+#include "plain_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +41,51 @@ static void expect_all_different(const char *const *texts, size_t count, size_t 
 		free(out[i]);
 }
 
+static void expect_plain(const char *name, const char *wanted)
+{
+	char *plain = kc_plain_name(name);
+
+	assert_string_equal(plain, wanted);
+	free(plain);
+}
+
+static void test_plain_names_are_without_what_many_have(void **state)
+{
+	(void)state;
+	expect_plain("void at::native::f<c10::Half>(int)", "f<Half>");
+	expect_plain("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, "
+		     "at::native::(anonymous namespace)::Epilogue>(c10::BFloat16*, int)",
+		     "cunn_SoftMaxForward<8, BFloat16, Epilogue>");
+	expect_plain("std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+		     "vllm::norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+		     "vllm::norm_kernel<BFloat16, 8>");
+	expect_plain("void f<at::native::g()::{lambda(int)#1}>(float (*)(int))", "f<g()::{lambda(int)#1}>");
+	expect_plain("void mine::std::f<nostd::x, boat::native::y>(int)", "mine::std::f<nostd::x, boat::native::y>");
+	expect_plain("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+		     "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
+		     "vectorized_elementwise_kernel<4, CUDAFunctor_add<float> >");
+	expect_plain("void f<4, std::array<char*, long> >(int)", "f<4, array<char*, long> >");
+	expect_plain("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn");
+	expect_plain("rank 1 (pid 2001)", "rank 1 (pid 2001)");
+	expect_plain("", "");
+	expect_plain("()", "()");
+	expect_plain("f(((", "f(((");
+}
+
+/* Where there is room, all of a name is shown; overloads differ in their parameters alone. */
+static void test_names_that_are_too_long_are_plain(void **state)
+{
+	static const char *const texts[] = {"void at::native::f(int)", "void at::native::longer(int)", "void g(int)",
+					    "void ns::overloaded(int, float)", "void ns::overloaded(int, long)"};
+	static const char *const wanted[] = {"void at::native::f(int)", "longer", "void g(int)", "void ns::…t, float)",
+					     "void ns::…nt, long)"};
+
+	(void)state;
+	expect(texts, 1, 23, wanted);
+	expect(texts + 1, 2, 20, wanted + 1);
+	expect(texts + 3, 2, 19, wanted + 3);
+}
+
 static void test_ends_that_differ_suffice(void **state)
 {
 	static const char *const texts[] = {"short", "abcdefghij", "abcdefghix", "short"};
@@ -52,7 +98,7 @@ static void test_ends_that_differ_suffice(void **state)
 /* 12 columns: two ellipses, three characters from the beginning, three before the place and four from it on. */
 static void test_the_place_that_differs_is_kept(void **state)
 {
-	static const char *const texts[] = {"kernel_begin<aaa>(float*, int)", "kernel_begin<bbb>(float*, int)"};
+	static const char *const texts[] = {"kernel_begin<aaa>_float_of_int_", "kernel_begin<bbb>_float_of_int_"};
 	static const char *const wanted[] = {"ker…in<aaa>…", "ker…in<bbb>…"};
 
 	(void)state;
@@ -135,9 +181,14 @@ static void test_nothing_and_no_width(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_ends_that_differ_suffice),  cmocka_unit_test(test_the_place_that_differs_is_kept),
-	    cmocka_unit_test(test_names_of_pytorch),          cmocka_unit_test(test_several_places),
-	    cmocka_unit_test(test_one_begins_like_the_other), cmocka_unit_test(test_control_characters_are_spelled_out),
+	    cmocka_unit_test(test_plain_names_are_without_what_many_have),
+	    cmocka_unit_test(test_names_that_are_too_long_are_plain),
+	    cmocka_unit_test(test_ends_that_differ_suffice),
+	    cmocka_unit_test(test_the_place_that_differs_is_kept),
+	    cmocka_unit_test(test_names_of_pytorch),
+	    cmocka_unit_test(test_several_places),
+	    cmocka_unit_test(test_one_begins_like_the_other),
+	    cmocka_unit_test(test_control_characters_are_spelled_out),
 	    cmocka_unit_test(test_nothing_and_no_width),
 	};
 

@@ -1,6 +1,7 @@
 #include "activity_fields.h"
 #include "tools/command.h"
 #include "tools/output/format.h"
+#include "tools/output/plain_name.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>
@@ -194,7 +195,7 @@ static void add_text(struct kc_gap_row *row, const char *before, const char *tex
 
 	if (text && *text)
 		kc_add_text(row->text, sizeof(row->text), "%s%s", before,
-			    kc_shorten_middle(text, NAME_WIDTH, shown, sizeof(shown)));
+			    kc_shorten_name(text, NAME_WIDTH, shown, sizeof(shown)));
 }
 
 static const char *comma(const struct kc_gap_row *row)

@@ -4,6 +4,7 @@
 #include "tools/output/colour.h"
 #include "tools/output/distinct.h"
 #include "tools/output/format.h"
+#include "tools/output/plain_name.h"
 #include "tools/system/journals.h"
 #include "report_forms.h"
 
@@ -124,7 +125,7 @@ static void print_worst(const struct kc_report *data)
 		return;
 	kc_report_why(worst->hints, why, sizeof(why));
 	kc_error("worst predicted kernel: %s, error by time %s, %s of the time%s%s%s",
-		 kc_shorten_middle(worst->name, NAME_COLUMNS, name, sizeof(name)),
+		 kc_shorten_name(worst->name, NAME_COLUMNS, name, sizeof(name)),
 		 kc_format_percent(worst->accuracy.mape_time_weighted * 100, error),
 		 kc_format_percent(worst->time_share * 100, share), *why ? " (" : "", why, *why ? ")" : "");
 }

@@ -2,7 +2,7 @@
 # and that hostile names run nothing and ask the network for nothing. page.bats has what needs no browser.
 load ../common
 
-kernels='[...document.querySelectorAll("#kernels tbody tr")].map(row => row.cells[0].textContent.split("(")[0]).join(" ")'
+kernels='[...document.querySelectorAll("#kernels tbody tr")].map(row => [...row.cells[0].querySelectorAll("code")].pop().textContent.split("(")[0]).join(" ")'
 heads='document.querySelectorAll("#kernels th")'
 buttons='document.querySelectorAll("#kernels th button")'
 ticks='[...document.querySelectorAll(".timeline .axes text")].map(text =>

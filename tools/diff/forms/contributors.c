@@ -1,6 +1,7 @@
 #include "contributors.h"
 #include "processes_changed.h"
 #include "tools/output/format.h"
+#include "tools/output/plain_name.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>
@@ -191,7 +192,7 @@ static void describe(struct kc_diff_contributor *c)
 	note_reasons(c);
 	if (c->replaced)
 		snprintf(c->texts[1], sizeof(c->texts[1]), "in place of %s",
-			 kc_shorten_middle(c->replaced, NAME_WIDTH, name, sizeof(name)));
+			 kc_shorten_name(c->replaced, NAME_WIDTH, name, sizeof(name)));
 	else if (c->is_wait)
 		snprintf(c->texts[1], sizeof(c->texts[1]), "of others, for %s",
 			 kc_shorten_middle(c->process, NAME_WIDTH, name, sizeof(name)));

@@ -52,6 +52,30 @@ function shortened(name, columns) {
 	return name.length > columns ? `${name.slice(0, columns - 1 - tail)}…${name.slice(-tail)}` : name;
 }
 
+/* What of a name tells it from others, as tools/output/plain_name.c. */
+function plainName(name) {
+	const brackets = (text, kinds) => (kinds[0].includes(text) ? 1 : 0) - (kinds[1].includes(text) ? 1 : 0);
+	let end = name.length, begin = 0;
+
+	if (name.endsWith(')')) {
+		for (let at = name.length - 1, depth = 0; at > 0; at--) {
+			depth += brackets(name[at], [')', '(']);
+			if (!depth) {
+				end = /[\w>]/.test(name[at - 1]) ? at : end;
+				break;
+			}
+		}
+	}
+	if (end < name.length) {
+		for (let at = end - 1, depth = 0; at >= 0 && !begin; at--) {
+			begin = name[at] === ' ' && !depth ? at + 1 : 0;
+			depth += brackets(name[at], [')>}]', '(<{[']);
+		}
+	}
+	return name.slice(begin, end).replace(/, std::array<char\*, \d+ul>|\(anonymous namespace\)::/g, '')
+		.replace(/(^|[^\w:])(?:at::native::|c10::|std::)+/g, '$1');
+}
+
 function firstDifference(a, b) {
 	let at = 0;
 
@@ -70,7 +94,7 @@ function shortenedTo(name, place, columns) {
 /* Short forms by name. Of names that would read alike, the place is shown in which each differs from those most like it,
  * and as much more as it takes. */
 function shortForms(names, columns) {
-	const alike = new Map(), forms = new Map(), taken = new Set();
+	const alike = new Map(), forms = new Map(), taken = new Set(), plain = new Map();
 	const apart = (name, others) => {
 		const place = Math.max(...others.map(other => firstDifference(name, other)));
 		let form, more = 0;
@@ -83,14 +107,22 @@ function shortForms(names, columns) {
 	};
 
 	for (const name of new Set(names)) {
-		const form = shortened(name, columns);
+		const text = name.length > columns ? plainName(name) : name;
 
-		alike.set(form, [...alike.get(form) || [], name]);
+		plain.set(text, [...plain.get(text) || [], name]);
+	}
+	/* Overloads have one plain name: they are told apart by all of theirs. */
+	for (const [text, those] of plain) {
+		for (const name of those) {
+			const shown = those.length === 1 ? text : name, form = shortened(shown, columns);
+
+			alike.set(form, [...alike.get(form) || [], [shown, name]]);
+		}
 	}
 	for (const [form, those] of alike) {
 		those.sort();
-		those.forEach((name, i) => {
-			forms.set(name, those.length === 1 ? form : apart(name, [i - 1, i + 1].filter(k => those[k]).map(k => those[k])));
+		those.forEach(([shown, name], i) => {
+			forms.set(name, those.length === 1 ? form : apart(shown, [i - 1, i + 1].filter(k => those[k]).map(k => those[k][0])));
 			taken.add(forms.get(name));
 		});
 	}

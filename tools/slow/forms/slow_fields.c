@@ -1,5 +1,6 @@
 #include "slow_fields.h"
 #include "tools/output/format.h"
+#include "tools/output/plain_name.h"
 
 #include "store/database/schema.h"
 #include "store/query/names.h"
@@ -140,7 +141,7 @@ static void pairs_note(const struct kc_slow_view *view, uint32_t kernel, char *n
 
 	for (size_t i = 0; i < count && i < PAIRS; i++)
 		kc_add_text(note, size, "%s%s %s", i ? ", " : "lost beside ",
-			    kc_shorten_middle(name_of(view, pairs[i].other), NAME_WIDTH, name, sizeof(name)),
+			    kc_shorten_name(name_of(view, pairs[i].other), NAME_WIDTH, name, sizeof(name)),
 			    kc_format_ns(kc_shown_number(pairs[i].lost_ns), lost));
 }
 
@@ -220,7 +221,7 @@ static void launch_note(const struct kc_slow_view *view, const struct kc_slow_fo
 			    i                ? ", "
 			    : n || is_placed ? "; beside "
 					     : "beside ",
-			    kc_shorten_middle(name_of(view, beside->kernels[i]), NAME_WIDTH, name, sizeof(name)),
+			    kc_shorten_name(name_of(view, beside->kernels[i]), NAME_WIDTH, name, sizeof(name)),
 			    kc_format_ns((double)beside->ns[i], ns));
 }
 
