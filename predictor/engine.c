@@ -1,6 +1,7 @@
 #include "predictor/engine_counters.h"
 
 #include "predictor/concurrency/overlap.h"
+#include "predictor/prior/usual.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -131,7 +132,7 @@ static struct kc_solo nominal_guess(const struct kc_engine_variant *variant)
 
 	kc_published_read(&device->learned.levels[KC_UNIT_NOMINAL].published, &general);
 	solo = kc_forecast_solo(&variant->work, NULL, NULL, &general);
-	kc_usual_bound(&device->learned.usual, &variant->work, &solo);
+	kc_usual_bound(&variant->work, &solo);
 	return solo;
 }
 
@@ -350,8 +351,6 @@ static void begin_lesson(const struct kc_engine *engine, struct kc_engine_varian
 	if (novelty == KC_REPEATED || variant->work.counted)
 		return;
 	variant->guess = nominal_guess(variant);
-	if (novelty == KC_FIRST_SEEN)
-		kc_usual_learn(&variant->kernel->device->learned.usual, &variant->work, measured_ns);
 	if (kc_lacks(engine->without, KC_LAYER_PRIOR))
 		return;
 	teach_rivals(variant, measured_ns, weight * AT_ONCE);

@@ -35,7 +35,6 @@
 #include "predictor/solo/arguments.h"
 #include "predictor/solo/counted.h"
 #include "predictor/solo/published.h"
-#include "predictor/prior/usual.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -62,7 +61,6 @@ struct kc_device_learned {
 	struct kc_contention contention;
 	struct kc_device_experience experience;
 	struct kc_rivals rivals;
-	struct kc_usual usual;
 	_Atomic uint64_t copy_ns_per_mib[KC_ENGINE_COPY_KINDS]; /* by the driver's kinds of copies; 0: not known */
 };
 

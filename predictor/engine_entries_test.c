@@ -102,7 +102,6 @@ static void a_device_begins_with_what_it_knew(void **state)
 	}
 	before.contention.parent = &before.contention;
 	before.experience.standing.parent = &before.experience.standing;
-	before.usual.offset = 0.25f;
 	engine.cells = cells;
 	kc_engine_recall_device(&engine, &device, &before);
 	for (int unit = 0; unit < KC_UNITS; unit++) {
@@ -112,7 +111,6 @@ static void a_device_begins_with_what_it_knew(void **state)
 	assert_null(device.learned.contention.parent);
 	assert_null(device.learned.experience.standing.parent);
 	assert_ptr_equal(device.learned.experience.cells, cells);
-	assert_float_equal(device.learned.usual.offset, 0.25, 0);
 	assert_int_equal(device.lessons, lessons + 1);
 	before.levels[1].last.count = 0;
 	engine.without = 1u << KC_LAYER_CONTEXTS;

@@ -2,6 +2,7 @@
 #ifndef KC_ENGINE_TESTING_H
 #define KC_ENGINE_TESTING_H
 
+#include "predictor/prior/usual.h"
 #include "engine.h"
 
 #include "predictor/concurrency/overlap.h"
@@ -163,7 +164,7 @@ static inline int64_t held(const struct world *w, uint32_t variant, int64_t gues
 {
 	struct kc_solo guess = {.ns = guessed_ns};
 
-	kc_usual_bound(&w->device.learned.usual, &w->variants[variant].work, &guess);
+	kc_usual_bound(&w->variants[variant].work, &guess);
 	return guess.ns;
 }
 

@@ -154,9 +154,7 @@ static int is_rivals(const struct kc_rivals *rivals)
 int kc_device_learned_is_possible(const struct kc_device_learned *learned)
 {
 	int all = is_contention(&learned->contention) && is_standing(&learned->experience.standing) &&
-		  is_margins(&learned->experience.margins) && is_rivals(&learned->rivals) &&
-		  floats_within(&learned->usual.offset, 1, -(float)LOG_MAX, (float)LOG_MAX) &&
-		  floats_within(&learned->usual.kernels, 1, 0, (float)WEIGHT_MAX);
+		  is_margins(&learned->experience.margins) && is_rivals(&learned->rivals);
 
 	for (int unit = 0; unit < KC_UNITS; unit++)
 		all &= is_level(&learned->levels[unit]);

@@ -159,8 +159,6 @@ static void limits_of_devices(void **state)
 		ALL_KEEP(learned.rivals.of[i].error, 0.0, 1e3);
 		KEEPS(learned.rivals.of[i].weight, 0.0, 1e9);
 	}
-	KEEPS(learned.usual.offset, -60.0, 60.0);
-	KEEPS(learned.usual.kernels, 0.0, 1e9);
 	for (uint32_t i = 0; i < KC_ENGINE_COPY_KINDS; i++) {
 		learned.copy_ns_per_mib[i] = UINT64_C(1) << 50;
 		assert_true(POSSIBLE);

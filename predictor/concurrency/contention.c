@@ -12,12 +12,10 @@
 #define CLIP 0.5f            /* of a cell's mean error: makes a running mean nearly a median */
 #define MEMORY 40.0f         /* measurements */
 #define ERROR_MEMORY 20.0f   /* measurements */
-#define YOUNG 2.0f           /* measurements: with so few, a cell's error counts twice */
 #define LAW_GAIN 0.05f       /* of the law's error, per measurement */
 #define LAW_LEAST_LOAD 0.05f /* squared; slowdown beside less load is noise */
 #define LARGEST_SENSITIVITY 16.0f
-#define LARGEST_LOG 7.0f    /* of time over solo */
-#define ITSELF_AND_ONE 2.0f /* beside the streams found busy: this launch, and one that may begin */
+#define LARGEST_LOG 7.0f /* of time over solo */
 
 struct mean_slowdown {
 	float log_slowdown, weight;
@@ -187,14 +185,6 @@ static float forecast_log(uint32_t forecast, const struct mean_slowdown *cell,
 	return forecast == KC_FORECAST_LAW ? log_of(law) : cell->log_slowdown;
 }
 
-/* Those that share the device get no less than a fair share each. */
-static float most_log(const struct kc_expected_contention *meeting)
-{
-	if (meeting->streams >= KC_STREAM_CLASSES - 1) /* or more of them */
-		return LARGEST_LOG;
-	return logf(meeting->room * (ITSELF_AND_ONE + (float)meeting->streams));
-}
-
 __attribute__((hot)) float kc_contention_slowdown(const struct kc_contention *c,
 						  const struct kc_expected_contention *meeting)
 {
@@ -213,18 +203,12 @@ __attribute__((hot)) float kc_contention_slowdown(const struct kc_contention *c,
 		weights += cell.weight;
 	}
 	sum = weights > 0 ? sum / weights : log_of(meeting->room);
-	return sum > 0 ? expf(kc__lesser(sum, most_log(meeting))) : 1;
+	return sum > 0 ? expf(kc__lesser(sum, LARGEST_LOG)) : 1;
 }
 
 static float clip(float value, float limit)
 {
 	return kc__lesser(kc__greater(value, -limit), limit);
-}
-
-/* Errors of cells with few measurements count as larger than they look. */
-static float young_penalty(uint8_t count)
-{
-	return 1 + YOUNG / (float)count;
 }
 
 static float first_error(const struct kc_contention *c, int has_memory)
@@ -236,7 +220,7 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 {
 	struct mean_slowdown cell = unpack(c->cells[i]);
 	uint8_t *count = &c->counts[i];
-	float mean_error = *count ? c->errors[i] / young_penalty(*count) : first_error(c, has_memory);
+	float mean_error = *count ? c->errors[i] : first_error(c, has_memory);
 	float error = log_slowdown - predicted;
 
 	if (!*count && has_memory)
@@ -249,9 +233,8 @@ static void learn_cell(struct kc_contention *c, uint32_t i, float predicted, flo
 	}
 	if (*count > 1 || !has_memory)
 		mean_error += (fabsf(error) - mean_error) * kc__greater(1 / ERROR_MEMORY, 1 / ((float)*count + 1));
-	error = kc__greater(mean_error, LEAST_ERROR) * young_penalty(*count);
-	c->errors[i] = error;
-	cell.weight = weight_of(error);
+	c->errors[i] = kc__greater(mean_error, LEAST_ERROR);
+	cell.weight = weight_of(c->errors[i]);
 	write_cell(&c->cells[i], cell);
 }
 

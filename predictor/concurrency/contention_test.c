@@ -260,25 +260,6 @@ static void slowdowns_are_medians(void **state)
 	assert_float_equal(kc_contention_slowdown(&c, &m), 2, 0.2);
 }
 
-/* 200 µs in place of 10 was something else's doing: with one other stream busy, and one more that may begin, a fair
- * share is a third. Seven streams stand for any number. */
-static void no_slower_than_a_fair_share(void **state)
-{
-	struct kc_expected_contention one = meeting(0.5f, 1, 1), one_room = meeting(0.5f, 2, 1);
-	struct kc_expected_contention most = meeting(0.5f, 1, 7);
-	struct kc_contention device, c;
-
-	(void)state;
-	kc_contention_init(&device, NULL);
-	kc_contention_init(&c, &device);
-	learn(&c, &one, 0.5f, 20 * SOLO_NS, 20);
-	learn(&c, &one_room, 0.5f, 20 * SOLO_NS, 20);
-	learn(&c, &most, 0.5f, 20 * SOLO_NS, 20);
-	assert_float_equal(kc_contention_slowdown(&c, &one), 3, 1e-3);
-	assert_float_equal(kc_contention_slowdown(&c, &one_room), 6, 1e-3);
-	assert_float_equal(kc_contention_slowdown(&c, &most), 20, 0.2);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,7 +277,6 @@ int main(void)
 	    cmocka_unit_test(loads),
 	    cmocka_unit_test(how_soon_the_law_is_found),
 	    cmocka_unit_test(slowdowns_are_medians),
-	    cmocka_unit_test(no_slower_than_a_fair_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

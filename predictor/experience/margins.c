@@ -161,15 +161,7 @@ void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, ui
 	publish(&of_age->margin.factors, (struct factors){fmaxf(f.below, least), fmaxf(f.above, least)});
 }
 
-float kc_range_keep(const struct kc_range *range, float log_ns)
-{
-	uint64_t word = range ? __atomic_load_n(&range->measured, __ATOMIC_RELAXED) : 0;
-	struct factors ns = unpack(word);
-
-	return word ? fminf(fmaxf(log_ns, logf(ns.below)), logf(ns.above)) : log_ns;
-}
-
-void kc_range_learn(struct kc_range *range, float measured_ns, int cuts_intervals)
+void kc_range_learn(struct kc_range *range, float measured_ns)
 {
 	struct factors ns = range->measured ? unpack(range->measured) : (struct factors){measured_ns, measured_ns};
 	int wider = !range->measured || measured_ns < ns.below || measured_ns > ns.above;
@@ -180,7 +172,7 @@ void kc_range_learn(struct kc_range *range, float measured_ns, int cuts_interval
 		publish(&range->measured, ns);
 	}
 	range->count += range->count < RANGE_MEASUREMENTS;
-	if (!cuts_intervals || range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
+	if (range->count < RANGE_MEASUREMENTS || (!wider && range->ends))
 		return;
 	slack = powf(ns.above / ns.below, RANGE_SLACK);
 	publish(&range->ends, (struct factors){ns.below / slack, ns.above * slack});

@@ -92,16 +92,11 @@ void kc_margins_learn_age(struct kc_margins *margins, uint32_t age, int side, ui
 
 struct kc_range {
 	uint64_t ends;     /* ns, two floats: what intervals are cut to; 0: too few measurements */
-	uint64_t measured; /* likewise the shortest and the longest duration; 0: none */
+	uint64_t measured; /* likewise the shortest and the longest duration; 0: none. Learner only */
 	uint32_t count;    /* measurements. Learner only */
 };
 
-/* range: may be NULL. The estimate of a launch's log time from those before it, brought to between the shortest and the
- * longest of them: an estimate that goes on as durations last changed reaches beyond. */
-float kc_range_keep(const struct kc_range *range, float log_ns);
-
-/* cuts_intervals: 0: estimates alone are kept within the range. */
-void kc_range_learn(struct kc_range *range, float measured_ns, int cuts_intervals);
+void kc_range_learn(struct kc_range *range, float measured_ns);
 /* range: may be NULL. 0: intervals are not cut. age: more is left where more launches are in flight than were measured.
  */
 int kc_range_ends(const struct kc_range *range, uint32_t age, float *low_ns, float *high_ns);

@@ -185,7 +185,6 @@ static __attribute__((noinline)) void make_estimate(const struct kc_prediction_r
 
 	if (device->cells)
 		kc_cells_estimate(device->cells, &prospect->name, context, &recall);
-	recall.log_ns = kc_range_keep(prospect->range, recall.log_ns);
 	collect_candidates(candidates, &prospect->solo, &recall, prospect->novelty, context, has_concurrent);
 	kc_standing_mix(&prospect->kernel->standing, candidates, &mix);
 	out->class = kc_margin_class(candidates->evidence, mix.spread);
@@ -395,12 +394,12 @@ void kc_outlook_measured(const struct kc_measured_launch *o)
 	log_ns = logf((float)o->measured_ns);
 	if (o->device->cells)
 		kc_cells_learn(o->device->cells, &standing->estimators, &o->name, o->context, log_ns, &recall);
-	recall.log_ns = kc_range_keep(o->range, recall.log_ns);
 	collect_candidates(&candidates, &o->solo, &recall, o->novelty, o->context, beside_new);
-	if (o->range)
-		kc_range_learn(o->range, (float)o->measured_ns, !kc_lacks(o->without, KC_LAYER_MARGINS));
-	if (!kc_lacks(o->without, KC_LAYER_MARGINS))
+	if (!kc_lacks(o->without, KC_LAYER_MARGINS)) {
+		if (o->range)
+			kc_range_learn(o->range, (float)o->measured_ns);
 		learn_margins(o, &candidates, log_ns);
+	}
 	if (!kc_lacks(o->without, KC_LAYER_MIX))
 		kc_standing_learn(standing, &candidates, o->slowdown, log_ns);
 	learn_tick(o->device, o->measured_ns);

@@ -4,47 +4,26 @@
 
 #include <math.h>
 
-/* What kernels take where nothing is known, by their threads. The bound, and what is learned, were chosen on the
- * recorded traces that are marked "choose": with a factor of 8, samples come out at 1.5 times the mean error, and with
- * guesses that stay unchanged up to the bound, operators at 1.06 times. */
+/* What kernels take where nothing is known, by their threads. The bound was chosen on the recorded traces that are
+ * marked "choose": with a factor of 8, samples come out at 1.5 times the mean error, and with guesses that stay
+ * unchanged up to the bound, operators at 1.06 times. */
 #define USUAL_NS 5000.0
 #define USUAL_THREADS 32768.0
-#define USUAL_SLOPE 0.35   /* of log time over log threads */
-#define NOMINAL_SHARE 0.1  /* of the nominal work, which a thread has at least: about 7 bytes to or from memory */
-#define FARTHEST 5.0       /* a factor */
-#define WIDEST 3.3         /* log time: half the interval of a guess that was moved far */
-#define START_WORTH 4.0f   /* kernels that an offset of 0 is worth */
-#define MEMORY 60.0f       /* kernels; older ones fade */
-#define LARGEST_ERROR 2.0f /* of one kernel, log time */
+#define USUAL_SLOPE 0.35  /* of log time over log threads */
+#define NOMINAL_SHARE 0.1 /* of the nominal work, which a thread has at least: about 7 bytes to or from memory */
+#define FARTHEST 5.0      /* a factor */
+#define WIDEST 3.3        /* log time: half the interval of a guess that was moved far */
 
-static double usual_log_ns(const struct kc_usual *usual, const struct kc_work *work)
+double kc_usual_ns(const struct kc_work *work)
 {
 	double threads = fmax((double)work->blocks * work->threads_per_block, 1);
-	float offset;
 
-	__atomic_load(&usual->offset, &offset, __ATOMIC_RELAXED);
-	return log(USUAL_NS * pow(threads / USUAL_THREADS, USUAL_SLOPE) + NOMINAL_SHARE * work->unit_ns) +
-	       (double)offset;
+	return USUAL_NS * pow(threads / USUAL_THREADS, USUAL_SLOPE) + NOMINAL_SHARE * work->unit_ns;
 }
 
-double kc_usual_ns(const struct kc_usual *usual, const struct kc_work *work)
+void kc_usual_bound(const struct kc_work *work, struct kc_solo *solo)
 {
-	return exp(usual_log_ns(usual, work));
-}
-
-void kc_usual_learn(struct kc_usual *usual, const struct kc_work *work, int64_t measured_ns)
-{
-	float off = (float)(log((double)measured_ns) - usual_log_ns(usual, work)), offset = usual->offset;
-
-	off = fminf(fmaxf(off, -LARGEST_ERROR), LARGEST_ERROR);
-	usual->kernels = fminf(usual->kernels + 1, MEMORY);
-	offset += off / (usual->kernels + START_WORTH);
-	__atomic_store(&usual->offset, &offset, __ATOMIC_RELAXED);
-}
-
-void kc_usual_bound(const struct kc_usual *usual, const struct kc_work *work, struct kc_solo *solo)
-{
-	double usual_ns = kc_usual_ns(usual, work), ns = fmax((double)solo->ns, 1);
+	double usual_ns = kc_usual_ns(work), ns = fmax((double)solo->ns, 1);
 	double off = log(ns / usual_ns), kept = log(FARTHEST) * tanh(off / log(FARTHEST));
 	double half = fmax((double)solo->half_width, fmin(fabs(off - kept), WIDEST));
 

@@ -4,10 +4,6 @@
  * so such a guess is proportional to the threads. But kernels of many threads do less
  * in each, and where the kernels known so far were slow, others of 80 µs were
  * predicted to take more than a minute.
- *
- *   kc_usual   of one device: how much longer its kernels take than is usual
- *
- * One thread learns. Any thread may ask meanwhile: it reads one word of 32 bits.
  */
 #ifndef KC_USUAL_H
 #define KC_USUAL_H
@@ -16,22 +12,12 @@
 
 #include <stdint.h>
 
-/* All zeros: nothing was measured. */
-struct kc_usual {
-	float offset;  /* log time, added to what is usual */
-	float kernels; /* that it was learned from. Learner only */
-};
-
-/* In ns, > 0. If no offset was learned: 5 µs for 32,768 threads, 2^0.35 times as long for twice as many, and a tenth of
- * the nominal work. */
-double kc_usual_ns(const struct kc_usual *usual, const struct kc_work *work);
-
-/* The first launch of a kernel took measured_ns > 0. */
-void kc_usual_learn(struct kc_usual *usual, const struct kc_work *work, int64_t measured_ns);
+/* In ns, > 0: 5 µs for 32,768 threads, 2^0.35 times as long for twice as many, and a tenth of the nominal work. */
+double kc_usual_ns(const struct kc_work *work);
 
 /* Moves a guess towards what is usual, the more the further it is away, so that it is never more than a factor of 5
  * away. How far it was moved is how far off it may be: its interval becomes no narrower than that, up to a factor of 27
  * either way. */
-void kc_usual_bound(const struct kc_usual *usual, const struct kc_work *work, struct kc_solo *solo);
+void kc_usual_bound(const struct kc_work *work, struct kc_solo *solo);
 
 #endif

@@ -191,8 +191,8 @@ const struct kc_example kc_examples_of_kerncast[] = {
 		  "\n"
 		  "Errors: |predicted - measured| / measured, of launches that were predicted and measured\n"
 		  "  launches    matched  median  by time     p90  within 20 %  pred/meas    mean\n"
-		  "  all           2,183  0.20 %   24.1 %  67.1 %       76.5 %       1.01  20.4 %\n"
-		  "  first seen      522  14.3 %   43.1 %  90.3 %       54.6 %       1.05  32.1 %\n"
+		  "  all           2,183  0.19 %   24.1 %  67.1 %       76.5 %       1.01  20.4 %\n"
+		  "  first seen      522  14.6 %   43.0 %  90.3 %       54.2 %       1.05  32.1 %\n"
 		  "  new size        346  39.3 %   50.6 %   238 %       36.7 %       1.05  64.9 %\n"
 		  "  repeated      1,315   0.0 %    5.3 %   5.5 %       95.7 %       0.99   4.0 %\n"
 		  "…\n",
