@@ -1,5 +1,5 @@
 # The numbers that a page draws: those of a document that was made by hand, cuda_tests/page/made.json, against what was
-# worked out from it by hand, cuda_tests/page/drawn.js. The page is a real one with the document put in place of its data.
+# worked out from it by hand, cuda_tests/page/drawn.js and colours.js. The page is a real one with the document put in place of its data.
 load ../common
 
 CHECKS=(numbers scales top ran slow steps per_step colours changed accuracy limits kernels folded sorting little ledger predicted errors classes lambdas slowdowns timeline pointer places)
@@ -13,7 +13,7 @@ with_document() { # PAGE: the same with made.json for its data
 compare() { # PAGE: told, a line for each of CHECKS
 	local steps=() name
 	for name in "${CHECKS[@]}"; do steps+=("$name=told('$name')"); done
-	"$root/cuda_tests/e2e/browser.py" "$1" "do:$(<"$root/cuda_tests/page/drawn.js")" "${steps[@]}" >told
+	"$root/cuda_tests/e2e/browser.py" "$1" "do:$(cat "$root"/cuda_tests/page/{drawn,colours}.js)" "${steps[@]}" >told
 }
 
 setup_file() { # one browser does it all, as starting one takes seconds
