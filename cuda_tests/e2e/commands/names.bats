@@ -23,7 +23,7 @@ recorded() { # a database that no command has opened
 	recorded
 	"$kerncast" report --by kernel >report.out
 	equal "$(names)" "$(readable)" "names after a report"
-	contains "$(<report.out)" "vector_add(int, "
+	contains "$(<report.out)" " vector_add "
 	equal "$(grep -c _Z report.out)" 0 "mangled names in the report"
 	preloaded "$build/demo-static-sim" --rounds 1 >/dev/null 2>&1
 	equal "$(names)" "$(readable)" "names after another run"
@@ -59,7 +59,7 @@ recorded() { # a database that no command has opened
 	"${as_nobody[@]}" test -x "$kerncast" || skip "the build folder is closed to ordinary users"
 	for command in "report --by kernel" "report --json" "replay --by kernel" "replay --json" "export --csv" "export --chrome"; do
 		"${as_nobody[@]}" "$kerncast" $command "$folder/kerncast.db" >out
-		contains "$(<out)" "vector_add(int, "
+		contains "$(<out)" "vector_add"
 		equal "$(grep -c _Z out)" 0 "mangled names of $command"
 	done
 	cmp kerncast.db "$folder/kerncast.db"
