@@ -3,7 +3,6 @@
 #include "tools/system/database.h"
 
 #include "store/query/query.h"
-#include "store/query/report/gaps.h"
 #include "store/query/steps/step_use.h"
 #include "store/query/steps/steps.h"
 
@@ -144,8 +143,8 @@ static void add_steps(const struct kc_side *side, const struct kc_steps_report *
 
 		if (use->number < 0 || use->is_inner != (side->steps.level == KC_STEP_INNER))
 			continue;
-		/* A damaged one may begin at any time. */
-		step.start_ns = (int64_t)fmin(fmax(use->at_ns, KC_INTERVAL_FIRST_NS), KC_INTERVAL_LAST_NS);
+		/* A damaged one may begin at any time, also at one for which int64_t has no room. */
+		step.start_ns = (int64_t)fmin(fmax(use->at_ns, -0x1p62), 0x1p62);
 		if (!kc_filter_step(side->filter, &step, side->steps.level))
 			continue;
 		sums->timed += !isnan(use->time_ns);
