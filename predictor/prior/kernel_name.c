@@ -2,6 +2,7 @@
 
 #include "prior_table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -9,27 +10,13 @@
 /* A word that only names of such kernels have, by the libraries' own namespaces and naming schemes. */
 struct mark {
 	const char *letters;
-	enum { WHOLE, BEGINS, PHRASE } how; /* PHRASE: it and what follows it begin so */
+	enum { WHOLE, BEGINS } how;
 	enum kc_family family;
 };
 
 static const struct mark marks[] = {
     /* NCCL: ncclKernel_AllReduce_…, ncclDevKernel_…, c10d's use of them */
     {"nccl", BEGINS, KC_FAMILY_WAITING},
-    /* collectives of PyTorch's symmetric memory, vLLM, SGLang, TensorRT-LLM, FlashInfer, NVSHMEM and DeepEP */
-    {"all_reduce", PHRASE, KC_FAMILY_WAITING},
-    {"allreduce", PHRASE, KC_FAMILY_WAITING},
-    {"oneshotallreduce", PHRASE, KC_FAMILY_WAITING},
-    {"twoshotallreduce", PHRASE, KC_FAMILY_WAITING},
-    {"cross_device_reduce", PHRASE, KC_FAMILY_WAITING},
-    {"all_gather", PHRASE, KC_FAMILY_WAITING},
-    {"allgather", PHRASE, KC_FAMILY_WAITING},
-    {"reduce_scatter", PHRASE, KC_FAMILY_WAITING},
-    {"reducescatter", PHRASE, KC_FAMILY_WAITING},
-    {"all_to_all", PHRASE, KC_FAMILY_WAITING},
-    {"alltoall", PHRASE, KC_FAMILY_WAITING},
-    {"nvshmem", PHRASE, KC_FAMILY_WAITING},
-    {"deep_ep", PHRASE, KC_FAMILY_WAITING},
     /* cuBLAS, cuBLASLt, cuDNN, CUTLASS and the tensor-core generators below them */
     {"cublas", BEGINS, KC_FAMILY_PRODUCT},
     {"cudnn", BEGINS, KC_FAMILY_PRODUCT},
@@ -75,8 +62,6 @@ static int has_mark(const char *word, size_t size, const struct mark *mark)
 {
 	size_t letters = strlen(mark->letters);
 
-	if (mark->how == PHRASE)
-		return !strncasecmp(word, mark->letters, letters);
 	if (letters > size || (mark->how == WHOLE && letters != size))
 		return 0;
 	return !strncasecmp(word, mark->letters, letters);
@@ -124,6 +109,45 @@ static void read_word(struct kc_name_traits *traits, const char *word, size_t si
 		traits->log_tile = logf(sides[0] * sides[1]);
 }
 
+/* "block_all_reduce" is no collective: the threads of a block reduce. */
+static int is_within_gpu(const char *name, const char *at)
+{
+	static const char *const parts[] = {"warp_", "block_", "cta_", "cluster_", "thread_"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t size = strlen(parts[i]);
+
+		if ((size_t)(at - name) >= size && !strncasecmp(at - size, parts[i], size))
+			return 1;
+	}
+	return 0;
+}
+
+static int begins_in(const char *name, const char *phrase)
+{
+	for (const char *at = strcasestr(name, phrase); at; at = strcasestr(at + 1, phrase)) {
+		if ((at == name || !isalpha((unsigned char)at[-1])) && !is_within_gpu(name, at))
+			return 1;
+	}
+	return 0;
+}
+
+/* Collectives of PyTorch's symmetric memory, vLLM, SGLang, TensorRT-LLM, FlashInfer, NVSHMEM and DeepEP. torch.compile
+ * names a kernel after the operators around it, and a collective is none of what it compiles. */
+static int is_collective(const char *name)
+{
+	static const char *const phrases[] = {
+	    "all_reduce", "allreduce", "oneshotallreduce", "twoshotallreduce", "cross_device_reduce",
+	    "all_gather", "allgather", "reduce_scatter",   "reducescatter",    "all_to_all",
+	    "alltoall",   "nvshmem",   "deep_ep"};
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
+		if (begins_in(name, phrases[i]))
+			return strncmp(name, "triton_", strlen("triton_")) != 0;
+	}
+	return 0;
+}
+
 static uint64_t bit_of(uint32_t hash)
 {
 	uint32_t low = 0, high = KC_PRIOR_WORDS;
@@ -151,7 +175,6 @@ void kc_name_read(struct kc_name_traits *traits, const char *name)
 		traits->marks |= UINT64_C(1) << words.hash[i] % 64;
 		read_word(traits, name + words.place[i].at, words.place[i].size);
 	}
-	/* torch.compile names a kernel after the operators around it, and a collective is none of what it compiles. */
-	if (!strncmp(name, "triton_", strlen("triton_")))
-		traits->family = KC_FAMILY_FRAMEWORK;
+	if (is_collective(name))
+		traits->family = KC_FAMILY_WAITING;
 }

@@ -209,6 +209,7 @@ static void collectives_wait_whosever_they_are(void **state)
 	    "void tensorrt_llm::kernels::twoShotAllReduceKernel<__half, 8>(tensorrt_llm::kernels::AllReduceParams)",
 	    "void deep_ep::internode::dispatch<false, 8, false>(int4*, float*, long*)",
 	    "_ZN4vllm27cross_device_reduce_2stageI6__halfLi8EEEvi",
+	    "void ns_all::two_shot_all_reduce_kernel<float>(int)",
 	};
 
 	(void)state;
@@ -216,6 +217,8 @@ static void collectives_wait_whosever_they_are(void **state)
 		assert_int_equal(family_of(some[i]), KC_FAMILY_WAITING);
 	assert_int_equal(family_of("void small_reduce(float*)"), KC_FAMILY_NONE);
 	assert_int_equal(family_of("void gather_all(float*)"), KC_FAMILY_NONE);
+	assert_int_equal(family_of("void block_all_reduce_sum_f32_f32_kernel<256>(float*)"), KC_FAMILY_NONE);
+	assert_int_equal(family_of("void softmax_warp_all_reduce(float*)"), KC_FAMILY_NONE);
 	assert_int_equal(family_of("triton_poi_fused_all_gather_into_tensor_0"), KC_FAMILY_FRAMEWORK);
 }
 

@@ -27,9 +27,9 @@ static struct kc_order_stream *stream_of(struct kc_import_order *order, const st
 	const int64_t numbers[] = {row->device, row->context, row->stream};
 	uint32_t id = kc_intern_two(&order->streams, 's', numbers, sizeof(numbers), row->process, strlen(row->process));
 
-	if (KC_ROOM(order->at, order->capacity, id - 1))
+	if (!id || KC_ROOM(order->at, order->capacity, id - 1))
 		return NULL;
-	return id ? order->at + id - 1 : NULL;
+	return order->at + id - 1;
 }
 
 static int is_same(const struct kc_order_stream *stream, const struct kc_trace_row *row, uint64_t name)

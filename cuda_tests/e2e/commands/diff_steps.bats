@@ -95,7 +95,7 @@ per_step() { # DB STEPS
 	done
 }
 
-@test "--step, --kernel and inner repeats: sums are of the steps that are chosen" {
+@test "--step and --kernel: sums are of the steps and kernels that are chosen" {
 	train old 12 1 10000
 	train new 30 2 13000
 	"$kerncast" diff --json --step 2..7 --kernel product old.db new.db >diff.json

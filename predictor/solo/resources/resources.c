@@ -67,7 +67,7 @@
 
 /* In which an SM serves a request of constant memory at an address in a register: chosen on Kernel Tuner's pnpoly, of
  * which each thread goes through 600 corners of 8 bytes, on an RTX 3090 and a 3060 laptop, where 6 to 12 serve alike.
- * Before 8.0 what the warps of a block ask for together is fetched once for them all, after CONSTANT_LATENCY_7
+ * On 7.x what the warps of a block ask for together is fetched once for them all, after CONSTANT_LATENCY_7
  * (gpu-arch-microbenchmark, RTX 2070): chosen on pnpoly on a 2080 Ti, where 110 to 160 for a block serve alike, and 12
  * to 24 for each of its warps. */
 #define CONSTANT_CYCLES 8.0

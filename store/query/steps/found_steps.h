@@ -7,11 +7,11 @@
  *                    may be said of them
  *
  * Layers repeat, too. A repeat is a step where the host shows that it begins anew: it
- * copies data to the GPU in each, or waits longest at the same place of each, unless
- * they are fewer than 200, hold no repeats and something else was launched. Without that, it is one where it holds
- * repeats itself, is long, and nothing else was launched in the whole recording; a pass through layers has at least a
- * beginning of its own. Where repeats of both periods are marked, as in gradient accumulation, neither is called the
- * step.
+ * copies data to the GPU in each; or it waits longest at the same place of each, and
+ * they are 200 or more, or hold repeats, or nothing else was launched. Without that, it is
+ * one where it holds repeats itself, is long, and nothing else was launched in the whole
+ * recording; a pass through layers has at least a beginning of its own. Where repeats of
+ * both periods are marked, as in gradient accumulation, neither is called the step.
  *
  * What a call is, is told with its launch shape; and without it, as sizes may differ from
  * step to step, which counts if the repeats are more alike then, and not longer.

@@ -105,6 +105,7 @@ static int add_steps(int64_t process, const struct kc_recording *recording, cons
 	for (uint32_t k = 0; k < repeat->count; k++) {
 		const struct kc_call_span *span = &repeat->at[k];
 		int is_open = span->after >= recording->count;
+		int64_t last_ns = kc_plus_ns(calls[span->after - 1].ns, 1); /* a clock may tick in us */
 		struct kc_step *step = kc__list_add(out, sizeof(*step));
 
 		if (!step)
@@ -113,7 +114,7 @@ static int add_steps(int64_t process, const struct kc_recording *recording, cons
 		    .process = process,
 		    .number = k + 1,
 		    .start_ns = calls[span->first].ns,
-		    .end_ns = is_open ? kc_plus_ns(calls[span->after - 1].ns, 1) : calls[span->after].ns,
+		    .end_ns = is_open || calls[span->after].ns < last_ns ? last_ns : calls[span->after].ns,
 		    .is_open = is_open,
 		};
 	}
