@@ -237,6 +237,16 @@ hostile_trace() { # kernels whose names would end the data, hide its end, or run
 	within "$(stat -c %s page.html)" 100000 5000000 "bytes of the page"
 }
 
+@test "names of several hundred characters that differ in the middle are there as a whole" {
+	local long
+	long=$(printf 'c10::Half, %.0s' {1..30})
+	printf '%s\n' kind,start_ns,duration_ns,name "kernel,2000,1000,\"void f<${long}int, ${long}0>(int)\"" \
+		"kernel,4000,1000,\"void f<${long}long, ${long}0>(int)\"" >two.csv
+	"$kerncast" import two.csv -o two.db >/dev/null
+	page two.db
+	equal "$(data '$.report.kernels[0].name')|$(data '$.report.kernels[1].name')" "void f<${long}int, ${long}0>(int)|void f<${long}long, ${long}0>(int)"
+}
+
 forty_five_kernels() { # FACTOR: 12 launches of each of 45 kernels, the last of which takes longest
 	local i k at=0 ns
 	echo kind,start_ns,duration_ns,stream,grid_x,block_x,name

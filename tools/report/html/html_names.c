@@ -1,14 +1,17 @@
 #include "html_internal.h"
 #include "sha256.h"
 #include "tools/output/format.h"
+#include "tools/output/plain_name.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_COLUMNS 240u
-#define NAME_BYTES 480u
+#define KERNEL_COLUMNS 1024u    /* the page makes short forms of whole names; longer ones are cut */
+#define KERNELS_COLUMNS 262144u /* likewise, those of all kernels together */
+#define COLUMN_BYTES 2u         /* at most, in the mean */
+#define TEXT_COLUMNS 240u
 #define HASH_BYTES 5u /* of a hashed name: 10 digits, the same for two of 10^6 names by luck */
 
 struct kc__html_kernel {
@@ -38,22 +41,32 @@ static int replace(char **name, const char *by)
 	return 0;
 }
 
+static size_t kernel_columns(const struct kc__html *page)
+{
+	size_t kernels = page->data->kernels.count, columns = KERNEL_COLUMNS;
+
+	if (kernels > KC__HTML_KERNELS)
+		kernels = KC__HTML_KERNELS;
+	return kernels * columns > KERNELS_COLUMNS ? KERNELS_COLUMNS / kernels : columns;
+}
+
 int kc__html_name(const struct kc__html *page, char **name)
 {
-	char shown[NAME_BYTES];
+	char shown[COLUMN_BYTES * KERNEL_COLUMNS];
+	size_t columns = kernel_columns(page);
 
 	if (page->request->anonymous)
 		hash_name(*name, shown, sizeof(shown));
 	else
-		kc_shorten_middle(*name, NAME_COLUMNS, shown, sizeof(shown));
+		kc_shorten_name(*name, columns, shown, COLUMN_BYTES * columns);
 	return replace(name, shown);
 }
 
 static int shorten(char **text)
 {
-	char shown[NAME_BYTES];
+	char shown[COLUMN_BYTES * TEXT_COLUMNS];
 
-	return replace(text, kc_shorten_middle(*text, NAME_COLUMNS, shown, sizeof(shown)));
+	return replace(text, kc_shorten_middle(*text, TEXT_COLUMNS, shown, sizeof(shown)));
 }
 
 /* A path, a command line or a message. */

@@ -34,7 +34,7 @@ static int is_shown(const struct kc_step_use *use)
 static json_t *rows(const struct kc__html *page, const struct kc_steps_report *steps)
 {
 	json_t *out = json_array();
-	size_t most = KC__HTML_STEPS / (page->data->process_count + 1), n = 0;
+	size_t most = KC__HTML_STEPS / (page->data->process_count ? page->data->process_count : 1), n = 0;
 	int64_t process = 0;
 
 	for (size_t i = 0; i < steps->count; i++) {

@@ -12,7 +12,7 @@ function gapColumns(data, gaps) {
 }
 
 function timeUse(data) {
-	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, data.report.activity && data.report.activity.devices.length > 1 && device.gpu ? `${device.gpu}, ${device.name}` : device.name]));
+	const activity = data.report.activity, names = new Map(data.report.devices.map(device => [device.id, data.report.activity && data.report.activity.devices.length > 1 && device.gpu ? `${device.gpu}, ${device.name || 'unnamed GPU'}` : device.name]));
 
 	if (!activity)
 		return element('p', {class: 'note'}, 'Where the time of the GPU went is not shown: for more than 2,000,000 launches and copies, --exact reads all of them; with --measure=adaptive, not all are measured.');

@@ -8,9 +8,9 @@ const STEP_KEYS = ['time_ns', 'measured_ns', 'busy_ns', 'communication_exposed_n
 /* Columns of what is known of some step, and, of times that may be 0, is not 0 in all. */
 const stepColumns = rows => fieldColumns('steps').filter(column => STEP_KEYS.includes(column.key) && rows.some(row => column.value(row)));
 
-/* The longest is marked, where it is longer than all others. */
+/* The step with the most of the figure is marked, where it has more than all others. */
 const numberColumn = longest => ({title: 'step', value: row => row.number, show: (number, row) => `${number}${row === longest ? ' ▲' : ''}`,
-	about: '▲: the longest'});
+	about: '▲: the most'});
 
 function longestOf(rows, value) {
 	const sorted = rows.filter(row => value(row) > 0).sort((a, b) => value(b) - value(a));
