@@ -61,8 +61,11 @@ char *kc_report_why(uint32_t hints, char *out, size_t size);
 /* The reasons with a count other than 0, in their order: "3 call failed, 1 no CUPTI". */
 char *kc_report_reasons(const uint64_t *counts, unsigned n, const char *(*name)(uint32_t), char *out, size_t size);
 
-/* Why there is no accuracy and what to do about it; "" if there is one, or nothing was launched. */
+/* Why there is no accuracy and what to do about it; "" if there is one, or nothing was launched. database: NULL: no
+ * replay can help (kc_report_replayable()). */
 char *kc_report_nothing(const struct kc_ledger *ledger, const char *database, char *out, size_t size);
+/* The database, or NULL: all of it ran on GPUs of others than NVIDIA. */
+const char *kc_report_replayable(const struct kc_report *data, const char *database);
 
 /* 0 or -ENOMEM. */
 int kc_report_text(const struct kc_report_view *view);

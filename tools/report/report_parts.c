@@ -140,6 +140,15 @@ static int is_switched_off(const struct kc_ledger *l)
 	return l->unmeasured[KC_MEASURE_OFF] == l->predicted && l->unmeasured_total == l->predicted;
 }
 
+const char *kc_report_replayable(const struct kc_report *data, const char *database)
+{
+	for (size_t i = 0; i < data->device_count; i++) {
+		if (!kc_device_is_foreign(data->devices[i].device.name))
+			return database;
+	}
+	return data->device_count ? NULL : database;
+}
+
 char *kc_report_nothing(const struct kc_ledger *l, const char *database, char *out, size_t size)
 {
 	char launches[KC_FORMAT_BYTES], reasons[256];
@@ -150,7 +159,9 @@ char *kc_report_nothing(const struct kc_ledger *l, const char *database, char *o
 		return out;
 	if (l->unpredictable[KC_IMPORTED] == l->launches) {
 		snprintf(out, size,
-			 "Imported: %s launches are measured, none is predicted yet. Next: kerncast replay %s",
+			 database
+			     ? "Imported: %s launches are measured, none is predicted yet. Next: kerncast replay %s"
+			     : "Imported: %s launches are measured. None is predicted, as no GPU is NVIDIA's.",
 			 launches, database);
 	} else if (l->predicted == 0) {
 		kc_report_reasons(l->unpredictable, KC_UNPREDICTABLE_COUNT, kc_unpredictable_name, reasons,

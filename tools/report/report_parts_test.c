@@ -94,6 +94,8 @@ static void test_nothing_measured_says_why(void **state)
 	(void)state;
 	assert_string_equal(kc_report_nothing(&imported, "k.db", out, sizeof(out)),
 			    "Imported: 5 launches are measured, none is predicted yet. Next: kerncast replay k.db");
+	assert_string_equal(kc_report_nothing(&imported, NULL, out, sizeof(out)),
+			    "Imported: 5 launches are measured. None is predicted, as no GPU is NVIDIA's.");
 	assert_string_equal(kc_report_nothing(&refused, "k.db", out, sizeof(out)),
 			    "NO PREDICTION: none of 5 launches could be predicted (5 table full).");
 	assert_string_equal(kc_report_nothing(&off, "k.db", out, sizeof(out)),

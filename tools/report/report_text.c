@@ -300,7 +300,7 @@ static void print_nothing(const struct kc_report *data, const char *database)
 		puts("\nNO LAUNCHES: of those that were made, none was asked for.");
 	else if (l->launches == 0)
 		puts("\nNO LAUNCHES: the driver was used, but no kernel was launched.");
-	else if (*kc_report_nothing(l, database, why, sizeof(why)))
+	else if (*kc_report_nothing(l, kc_report_replayable(data, database), why, sizeof(why)))
 		printf("\n%s\n", why);
 }
 

@@ -97,7 +97,7 @@ static void print_accuracy(const struct kc_report *data, const char *database)
 	char why[PATH_MAX + 512], median[KC_FORMAT_BYTES], by_time[KC_FORMAT_BYTES], within[KC_FORMAT_BYTES];
 
 	if (all->n == 0) {
-		if (*kc_report_nothing(&data->ledger, database, why, sizeof(why)))
+		if (*kc_report_nothing(&data->ledger, kc_report_replayable(data, database), why, sizeof(why)))
 			kc_error("%s", why);
 		return;
 	}

@@ -307,7 +307,9 @@ trace() { # ROW...: a trace CSV of rows "stream,start_ns,duration_ns,correlation
 	import "$made/amd_device_2.json"
 	equal "$(<import.err)" "kerncast: $made/amd_device_2.json: AMD Instinct MI300X is not an NVIDIA GPU: what ran on it can be reported and compared, and is not predicted"
 	equal "$(sql 'SELECT name, coalesce(cc_major, 0) FROM device' t.db)" "AMD Instinct MI300X|0"
-	contains "$("$kerncast" report t.db)" "on AMD Instinct MI300X, which is not an NVIDIA GPU"
+	"$kerncast" report t.db >report
+	contains "$(<report)" "on AMD Instinct MI300X, which is not an NVIDIA GPU"
+	contains "$(<report)" "10 launches are measured. None is predicted, as no GPU is NVIDIA's."
 	"$kerncast" replay t.db >replay
 	contains "$(<replay)" "10 launches replayed, 0 predicted"
 	contains "$(<replay)" '10 of 10 launches ran on "AMD Instinct MI300X", which is not an NVIDIA GPU; they are not predicted'
