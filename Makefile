@@ -400,7 +400,7 @@ help: ## this list
 tracked      = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1)))
 CPPCHECK    := cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
   --suppressions-list=scripts/lists/cppcheck.txt -I. -D__x86_64__ '-DElfW(type)=Elf64_\#\#type' '-DCUDART_DRIVER_TABLE(x)='
-lint: ## cppcheck, shellcheck, TypeScript's compiler on the page, format, hooks against CUDA's headers
+lint: ## cppcheck, shellcheck, TypeScript on the page, format, hooks against CUDA's headers
 	@scripts/setup --all
 	@$(AGAIN) -k format-check lint-c lint-shell lint-bats lint-js lint-hooks lint-mutants && echo "nothing found"
 lint-c:

@@ -428,7 +428,7 @@ sums() { # DB...: of all of them
 	cat diff.out
 	contains "$(<diff.out)" "OLD  old/rank0.db and 1 more: run 1,"
 	contains "$(<diff.out)" "NEW  new/rank0.db and 1 more: run 1,"
-	contains "$(grep -m 1 ' slower ' diff.out)" "matmul("
+	contains "$(grep -m 1 ' slower ' diff.out)" "matmul"
 	# One side in the database of one host alone, and all in one place: runs of it.
 	"$kerncast" diff --json old.db --new new/rank?.db | sed 's/new.rank0.db and 1 more/new.db/' >several
 	diff several merged

@@ -22,7 +22,7 @@
 struct name {
 	const char *text; /* that is shortened: the whole, or `plain` */
 	const char *whole;
-	char *plain;               /* NULL: the whole has room */
+	char *plain;               /* NULL: there is room for all of them */
 	size_t places[PLACES_MAX]; /* characters that must be seen, ascending */
 	unsigned place_count;
 	char *form;
@@ -275,12 +275,23 @@ static void take_plain_names(struct name **order, size_t count)
 	}
 }
 
+static bool have_room(const char *const *texts, size_t count, size_t width)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (kc_text_width(texts[i]) > width)
+			return false;
+	}
+	return true;
+}
+
 static int read_names(struct name *names, struct name **order, const char *const *texts, size_t count, size_t width)
 {
+	bool whole = have_room(texts, count, width);
+
 	for (size_t i = 0; i < count; i++) {
 		order[i] = names + i;
 		names[i].text = names[i].whole = texts[i];
-		if (kc_text_width(texts[i]) <= width)
+		if (whole)
 			continue;
 		names[i].text = names[i].plain = kc_plain_name(texts[i]);
 		if (!names[i].plain)

@@ -10,12 +10,12 @@
 
 /*
  * Writes the text of each as it is shown in at most width columns into out[i], to
- * be freed by the caller. Those that are longer are taken as plain names (plain_name.h),
- * where no other one has the same. Texts whose ends suffice are shortened in the middle. Of
- * others, the places are kept where they differ, "void f…FillFunctor<int>…", as
- * far as width has room for them; columns that these leave free go to the
- * beginning and to what follows each place. texts[i] may be the same. Returns 0
- * or -ENOMEM, with nothing to be freed.
+ * be freed by the caller. Where there is no room for one of them, all are plain names
+ * (plain_name.h), but those of which others have the same. Texts whose ends suffice
+ * are shortened in the middle. Of others, the places are kept where they differ,
+ * "f…FillFunctor<int>…", as far as width has room for them; columns that these leave
+ * free go to the beginning and to what follows each place. texts[i] may be the same.
+ * Returns 0 or -ENOMEM, with nothing to be freed.
  */
 int kc_shorten_distinct(const char *const *texts, size_t count, size_t width, char **out);
 

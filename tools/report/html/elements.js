@@ -94,7 +94,7 @@ function shortenedTo(name, place, columns) {
 /* Short forms by name. Of names that would read alike, the place is shown in which each differs from those most like it,
  * and as much more as it takes. */
 function shortForms(names, columns) {
-	const alike = new Map(), forms = new Map(), taken = new Set(), plain = new Map();
+	const alike = new Map(), forms = new Map(), taken = new Set(), plain = new Map(), whole = names.every(name => name.length <= columns);
 	const apart = (name, others) => {
 		const place = Math.max(...others.map(other => firstDifference(name, other)));
 		let form, more = 0;
@@ -107,7 +107,7 @@ function shortForms(names, columns) {
 	};
 
 	for (const name of new Set(names)) {
-		const text = name.length > columns ? plainName(name) : name;
+		const text = whole ? name : plainName(name);
 
 		plain.set(text, [...plain.get(text) || [], name]);
 	}
@@ -137,7 +137,7 @@ const shortName = name => nameForms.get(name) || shortened(name, NAME_COLUMNS);
 function nameElement(name) {
 	const whole = element('code', {}, name);
 
-	return name.length <= NAME_COLUMNS ? whole : element('details', {class: 'name', title: name},
+	return shortName(name) === name ? whole : element('details', {class: 'name', title: name},
 		element('summary', {}, element('code', {}, shortName(name))), whole);
 }
 
