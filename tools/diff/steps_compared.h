@@ -29,7 +29,7 @@ struct kc_diff_step_side {
 	double exposed_ns; /* as busy_ns: a kernel communicated, and none computed */
 };
 
-enum kc_diff_steps_verdict { KC_STEPS_COMPARED, KC_STEPS_NOT_WANTED, KC_STEPS_LACKING, KC_STEPS_FEW, KC_STEPS_UNLIKE };
+enum kc_diff_steps_verdict { KC_STEPS_NOT_WANTED, KC_STEPS_COMPARED, KC_STEPS_LACKING, KC_STEPS_FEW, KC_STEPS_UNLIKE };
 
 struct kc_diff_steps {
 	enum kc_diff_steps_verdict verdict;
