@@ -135,25 +135,73 @@ struct sums {
 	double launches, measured;
 };
 
-static void add_steps(const struct kc_side *side, const struct kc_steps_report *report, struct sums *sums)
+static int is_asked(const struct kc_side *side, const struct kc_step_use *use)
+{
+	/* A damaged one may begin at any time, also at one for which int64_t has no room. */
+	const struct kc_step step = {.process = use->process,
+				     .number = use->number,
+				     .start_ns = (int64_t)fmin(fmax(use->at_ns, -0x1p62), 0x1p62)};
+
+	return use->number >= 0 && use->is_inner == (side->steps.level == KC_STEP_INNER) &&
+	       kc_filter_step(side->filter, &step, side->steps.level);
+}
+
+static void add_times(const struct kc_side *side, const struct kc_steps_report *report, struct sums *sums)
 {
 	for (size_t i = 0; i < report->count; i++) {
 		const struct kc_step_use *use = report->at + i;
-		struct kc_step step = {.process = use->process, .number = use->number};
 
-		if (use->number < 0 || use->is_inner != (side->steps.level == KC_STEP_INNER))
+		if (!is_asked(side, use) || isnan(use->time_ns))
 			continue;
-		/* A damaged one may begin at any time, also at one for which int64_t has no room. */
-		step.start_ns = (int64_t)fmin(fmax(use->at_ns, -0x1p62), 0x1p62);
-		if (!kc_filter_step(side->filter, &step, side->steps.level))
+		sums->timed++;
+		sums->time_ns += use->time_ns;
+	}
+}
+
+static void add_launches(const struct kc_side *side, const struct kc_steps_report *report, struct sums *sums)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		const struct kc_step_use *use = report->at + i;
+
+		if (!is_asked(side, use))
 			continue;
-		sums->timed += !isnan(use->time_ns);
-		sums->time_ns += isnan(use->time_ns) ? 0 : use->time_ns;
 		sums->busy_ns += use->busy_ns;
 		sums->exposed_ns += use->exposed_ns;
 		sums->launches += (double)use->launches;
 		sums->measured += (double)use->measured;
 	}
+}
+
+/* Steps in which no launch matches the filter have a time, too. */
+static int add_run(const struct kc_side *side, int64_t run, struct sums *sums)
+{
+	const struct kc_report report = {.selection = {run, run}, .exact = 1, .process_count = 1};
+	struct kc_steps_report *steps = NULL;
+	int rc = kc_query_steps(side->store, &report, NULL, 1, &steps);
+
+	if (rc == 0)
+		add_times(side, steps, sums);
+	if (rc == 0 && side->filter) {
+		kc_steps_report_free(steps);
+		steps = NULL;
+		rc = kc_query_steps(side->store, &report, side->filter, 1, &steps);
+	}
+	if (rc == 0)
+		add_launches(side, steps, sums);
+	kc_steps_report_free(steps);
+	return rc;
+}
+
+/* Whether launches of a step are left out, so that the GPU may be busy with others. */
+static int filters_launches(const struct kc_filter *filter)
+{
+	struct kc_filter_choice choice;
+
+	if (!filter)
+		return 0;
+	choice = *kc_filter_choice_of(filter);
+	choice.steps.count = choice.processes.count = choice.process_names.count = choice.ranks.count = 0;
+	return kc_filter_is_given(&choice);
 }
 
 static int measure(const struct kc_side *side, struct kc_diff_step_side *out)
@@ -163,14 +211,7 @@ static int measure(const struct kc_side *side, struct kc_diff_step_side *out)
 	int rc = 0;
 
 	for (size_t r = 0; rc == 0 && r < side->read; r++) {
-		const struct kc_report report = {
-		    .selection = {side->runs[r].id, side->runs[r].id}, .exact = 1, .process_count = 1};
-		struct kc_steps_report *steps = NULL;
-
-		rc = kc_query_steps(side->store, &report, NULL, 1, &steps);
-		if (rc == 0)
-			add_steps(side, steps, &sums);
-		kc_steps_report_free(steps);
+		rc = add_run(side, side->runs[r].id, &sums);
 		gpus = side->runs[r].gpus > gpus ? side->runs[r].gpus : gpus;
 	}
 	if (rc)
@@ -181,7 +222,7 @@ static int measure(const struct kc_side *side, struct kc_diff_step_side *out)
 		return 0;
 	out->busy_ns = sums.busy_ns / out->steps;
 	out->exposed_ns = sums.exposed_ns / out->steps;
-	if (gpus == 1 && out->time_ns >= out->busy_ns)
+	if (gpus == 1 && out->time_ns >= out->busy_ns && !filters_launches(side->filter))
 		out->idle_ns = out->time_ns - out->busy_ns;
 	return 0;
 }

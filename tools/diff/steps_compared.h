@@ -24,8 +24,10 @@ struct kc_diff_step_side {
 	double steps;
 	double outside_launches, outside_ns; /* measured, in no step, of all its runs */
 	double time_ns;                      /* from start to end, on the host; NAN: not known, as below */
-	double busy_ns;    /* of GPUs, added up: a kernel or a copy ran; NAN: not all launches were measured */
-	double idle_ns;    /* time_ns less busy_ns; NAN: that is below 0, or a process used several GPUs */
+	double busy_ns;    /* of GPUs, added up: a kernel or a copy that matches the filter ran; NAN: not all launches
+			      were measured */
+	double idle_ns;    /* time_ns less busy_ns; NAN: that is below 0, a process used several GPUs, or launches of a
+			      step are filtered */
 	double exposed_ns; /* as busy_ns: a kernel communicated, and none computed */
 };
 

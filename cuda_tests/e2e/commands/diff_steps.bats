@@ -36,6 +36,10 @@ of_diff() { # EXPRESSION of the document j
 	sqlite3 :memory: "WITH d AS (SELECT CAST(readfile('diff.json') AS TEXT) AS j) SELECT $1 FROM d"
 }
 
+rows() { # the expression of what a step took
+	echo "(SELECT group_concat((value ->> 'of') || ' ' || (value ->> 'old_ns') || ' ' || (value ->> 'new_ns'), '; ') FROM json_each(j, '\$.steps.rows'))"
+}
+
 # What the kernels of a database took in all but "setup", divided by its steps.
 per_step() { # DB STEPS
 	sqlite3 "$1" "SELECT sum(measured_end_ns - measured_start_ns) / $2 FROM launch WHERE kernel NOT IN (SELECT id FROM kernel WHERE name = 'setup')"
@@ -101,6 +105,17 @@ per_step() { # DB STEPS
 	"$kerncast" diff --json --step 2..7 --kernel product old.db new.db >diff.json
 	equal "$(of_diff "json_extract(j, '\$.per', '\$.steps.old.steps', '\$.steps.new.steps', '\$.sums.old_ns', '\$.sums.new_ns')")" \
 		'["step",6,6,50000.0,65000.0]'
+	# Of the same launches: five products that follow one another. Steps have a time, and the GPU may be busy with other kernels.
+	local wanted="its time on the host 800000 900000; kernels, added up 50000 65000; GPU busy 50000 65000"
+	equal "$(of_diff "$(rows)")" "$wanted"
+	"$kerncast" diff --kernel product old.db new.db >diff.txt
+	equal "$(sed -n '/ of a step$/,/In no step/p' diff.txt | tr -s ' ' | grep -oE '^ [+]([^ ]* ){3}.*')" " +100 µs +12.5 % 800 µs 900 µs its time on the host
+ +15.0 µs +30.0 % 50.0 µs 65.0 µs kernels, added up
+ +15.0 µs +30.0 % 50.0 µs 65.0 µs GPU busy"
+	# Steps that are chosen hold all of their launches.
+	"$kerncast" diff --json --step 2..7 old.db new.db >diff.json
+	equal "$(of_diff "$(rows)")" \
+		"its time on the host 800000 900000; kernels, added up 120000 160000; GPU busy 122000 162000; GPU idle 678000 738000"
 }
 
 # Twice as often per step: the same steps, or two of them taken for one?
@@ -155,10 +170,29 @@ told() { # FILE STEPS COUNT
 	equal "${sums[*]}" "320000.0 1000000.0 420000.0 1000000.0"
 	equal "$(of_diff "(j ->> '\$.sums.old_ns') || ' ' || (j ->> '\$.sums.new_ns')")" "320000.0 420000.0"
 	# A step is 1 ms, of which the GPU is busy for as long as its kernels take.
-	equal "$(of_diff "(SELECT group_concat((value ->> 'of') || ' ' || (value ->> 'old_ns') || ' ' || (value ->> 'new_ns'), '; ') FROM json_each(j, '\$.steps.rows'))")" \
+	equal "$(of_diff "$(rows)")" \
 		"its time on the host 1000000 1000000; kernels, added up 320000 420000; GPU busy 320000 420000; GPU idle 680000 580000"
 	equal "$(of_diff "json_extract(j, '\$.steps.new', '\$.contributors[0].old_launches', '\$.contributors[0].new_launches')")" \
 		'[{"steps":25,"steps_are":"told","outside_launches":1,"outside_ns":100000.0},3,4]'
+}
+
+@test "a kernel of each second step: what it takes and what a step takes are means over the same steps" {
+	told old 10 1
+	python3 - >half.json <<-'END'
+		import json
+		trace = json.load(open("old.json"))
+		for event in trace["traceEvents"]:
+		    second = event["ts"] // 1000 % 2 # the first step is from 1 ms to 2 ms
+		    if event["cat"] == "user_annotation" and second:
+		        event["dur"] = 950
+		    elif event["name"] == "g" and second:
+		        event["name"] = "h"
+		print(json.dumps(trace))
+	END
+	"$kerncast" import half.json -o half.db >/dev/null
+	cp half.db same.db
+	"$kerncast" diff --json --per step --kernel '^h$' half.db same.db >diff.json
+	equal "$(of_diff "$(rows)")" "its time on the host 975000 975000; kernels, added up 10000 10000; GPU busy 10000 10000"
 }
 
 @test "the largest contributor is first in each of 32 made pairs of runs of different length" {
