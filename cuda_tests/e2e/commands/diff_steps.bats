@@ -123,6 +123,8 @@ per_step() { # DB STEPS
 	train old 12 1 10000
 	train new 30 1 10000 2
 	contains "$("$kerncast" diff old.db new.db)" "most kernels are launched more or less often in one of NEW than in one of OLD: whole runs are compared"
+	equal "$("$kerncast" diff --md old.db new.db | grep -B 1 'whole runs are compared')" "
+Steps were found, but most kernels are launched more or less often in one of NEW than in one of OLD: whole runs are compared (--per step: steps)"
 	"$kerncast" diff --json old.db new.db >diff.json
 	equal "$(of_diff "j ->> 'per'")" run
 	"$kerncast" diff --json --per step old.db new.db >diff.json
@@ -131,6 +133,8 @@ per_step() { # DB STEPS
 	for i in {1..20}; do echo "kernel,${i}00000,50000,k"; done >>alone.csv
 	"$kerncast" import alone.csv old.csv -o two.db >/dev/null
 	contains "$("$kerncast" diff old.db two.db)" "Not all processes have steps, or most time is in none: whole runs are compared"
+	equal "$("$kerncast" diff --md old.db two.db | grep -B 1 'whole runs are compared')" "
+Not all processes have steps, or most time is in none: whole runs are compared (--per step: steps)"
 }
 
 # Steps of 1,000 us with COUNT launches of "f" of 100 us in each, one of them before the first.

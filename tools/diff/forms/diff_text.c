@@ -150,19 +150,28 @@ static void print_outside(const char *name, const struct kc_diff_step_side *side
 	       kc_format_ns(side->outside_ns, ns));
 }
 
+static void print_whole_runs(const struct kc_diff_view *view)
+{
+	enum kc_diff_steps_verdict verdict = view->steps ? view->steps->verdict : KC_STEPS_NOT_WANTED;
+	const char *why = verdict == KC_STEPS_UNLIKE
+			      ? "Steps were found, but most kernels are launched more or less often in one of "
+				"NEW than in one of OLD"
+			  : verdict == KC_STEPS_FEW ? "Not all processes have steps, or most time is in none"
+						    : NULL;
+
+	if (!why)
+		return;
+	fputs(view->markdown ? "\n" : "  ", stdout); /* a line below a table's rows would be one of them */
+	printf("%s: whole runs are compared (--per step: steps)\n", why);
+}
+
 static int print_steps(const struct kc_diff_view *view)
 {
 	struct kc_diff_step_row rows[KC_DIFF_STEP_ROWS];
 	const struct kc_diff_steps *steps = view->steps;
 	int status = 0;
 
-	if (steps && steps->verdict == KC_STEPS_UNLIKE)
-		puts("  Steps were found, but most kernels are launched more or less often in one of NEW than in one "
-		     "of OLD: "
-		     "whole runs are compared (--per step: steps)");
-	if (steps && steps->verdict == KC_STEPS_FEW)
-		puts("  Not all processes have steps, or most time is in none: whole runs are compared (--per step: "
-		     "steps)");
+	print_whole_runs(view);
 	if (!kc_diff_is_per_step(view))
 		return 0;
 	fputs("\nSteps: ", stdout);
