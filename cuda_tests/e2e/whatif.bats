@@ -105,6 +105,12 @@ trace() { # GPU OUT ROW...: a database of kernels, each "name blocks µs", one a
 	SIMCUDA_DEVICE=K40 "$kerncast" run -q "$build/demo-static-sim" --rounds 20
 	"$kerncast" whatif --device k40 --json >there.json
 	equal "$(each "evidence = 'known' AND low = ns AND high = ns")" "$(each 1)" "kernels known on the run's own GPU"
+	# What is told of a time by that time itself is no proof.
+	equal "$(each "answer = 'the same GPU'")|$(json '$.all_kernels.answer')|$(json '$.whole_run.answer')|$(json '$.timed_there')" \
+		"$(each 1)|the same GPU|the same GPU|" "of the run's own GPU"
+	"$root/scripts/check-schemas" there.json
+	"$kerncast" whatif --device k40 >there.txt
+	equal "$(grep -cE 'Timed there|cannot tell' there.txt || true)" 0 "lines"
 	within "$(each 1)" 5 9 "kernels"
 	"$kerncast" whatif --device v100 --json >there.json
 	equal "$(each "evidence = 'across' AND low < ns AND ns < high")" "$(each 1)" "kernels by law"

@@ -78,7 +78,7 @@ static void fill_times(struct row *row, const struct kc_whatif_sum *sum)
 	row->there_ns = is_known ? sum->there_ns : NAN;
 	row->low_ns = is_known ? sum->low_ns : NAN;
 	row->high_ns = is_known ? sum->high_ns : NAN;
-	row->answer = answer_of(row);
+	row->answer = is_known && sum->own_ns == sum->here_ns ? "the same GPU" : answer_of(row);
 }
 
 static void say_note(struct row *row, const struct kc_whatif_kernel *kernel, enum kc_elsewhere_evidence evidence)
@@ -123,7 +123,7 @@ static void fill_run(const struct kc_whatif *w, const struct row *all, struct ro
 	run->there_ns = w->rest_ns + busy * all->there_ns;
 	run->low_ns = w->rest_ns + busy * all->low_ns;
 	run->high_ns = w->rest_ns + busy * all->high_ns;
-	run->answer = answer_of(run);
+	run->answer = is_known && w->sum.own_ns == w->sum.here_ns ? all->answer : answer_of(run);
 }
 
 /* 0 or -ENOMEM. To be freed. */
@@ -185,7 +185,7 @@ static void print_anchor(const struct kc_whatif *w)
 	char told[KC_FORMAT_BYTES], measured[KC_FORMAT_BYTES], off[KC_FORMAT_BYTES], error[KC_FORMAT_BYTES];
 	char count[KC_FORMAT_BYTES];
 
-	if (w->has_anchor && !sum->timed)
+	if (w->has_anchor && sum->by[KC_ELSEWHERE_KNOWN] == 0)
 		puts("\nThe anchor has none of these launches on that GPU: nothing is taken from it.");
 	if (!sum->timed)
 		return;

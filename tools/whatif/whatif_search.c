@@ -74,6 +74,7 @@ static int read_part(const struct kc_whatif *w, const struct kc_side *side, cons
 		return rc == -ENODATA ? 0 : rc;
 	}
 	part->device = demand.device;
+	part->is_there = is_same_gpu(&part->device, &w->there);
 	place(part, &demand, &w->there);
 	read_name(w, part);
 	return 0;
@@ -116,7 +117,7 @@ static int list_there(const struct kc_whatif *w, const struct kc_side *side, con
 
 		if (rc < 0)
 			return rc;
-		if (part.device.sm_count && is_same_gpu(&part.device, &w->there))
+		if (part.is_there)
 			out[(*count)++] = (struct timed_there){like_of(w, middle), (double)middle->ns};
 	}
 	return 0;
@@ -243,6 +244,12 @@ static int tell_parts(struct kc_whatif *w)
 
 /* --- sums */
 
+/* Nothing is told by itself. */
+static int is_timed_too(const struct kc_whatif_part *part)
+{
+	return !part->is_there && !isnan(part->measured_ns) && !isnan(part->expected_ns);
+}
+
 static void add_part(struct kc_whatif_sum *sum, const struct kc_whatif_part *part)
 {
 	double per_ns = part->time_ns / part->launch.ns; /* launches, were all as long as this one */
@@ -256,7 +263,8 @@ static void add_part(struct kc_whatif_sum *sum, const struct kc_whatif_part *par
 	sum->there_ns += per_ns * part->there.ns;
 	sum->low_ns += per_ns * part->there.low_ns;
 	sum->high_ns += per_ns * part->there.high_ns;
-	if (!isnan(part->measured_ns) && !isnan(part->expected_ns)) {
+	sum->own_ns += part->is_there ? part->time_ns : 0;
+	if (is_timed_too(part)) {
 		sum->measured_ns += per_ns * part->measured_ns;
 		sum->expected_ns += per_ns * part->expected_ns;
 		sum->timed++;
@@ -271,7 +279,7 @@ static int find_errors(const struct kc_whatif *w, struct kc_whatif_sum *sum)
 	if (!values)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->part_count; i++)
-		if (!isnan(w->parts[i].measured_ns) && !isnan(w->parts[i].expected_ns))
+		if (is_timed_too(w->parts + i))
 			values[n++] = fabs(w->parts[i].expected_ns / w->parts[i].measured_ns - 1);
 	sum->median_error = kc_median(values, n);
 	free(values);

@@ -24,6 +24,7 @@ struct kc_whatif_part {
 	const char *why;    /* it is not known; NULL: it is */
 	int is_filling;     /* the other GPU: blocks for one wave at least */
 	int is_library;     /* which may choose another kernel there */
+	int is_there;       /* the run's own GPU is the other one */
 	struct kc_device device;
 	struct kc_elsewhere_launch launch;
 	struct kc_elsewhere there; /* of one launch */
@@ -32,11 +33,12 @@ struct kc_whatif_part {
 
 struct kc_whatif_sum {
 	double here_ns, there_ns, low_ns, high_ns; /* of what is known there */
+	double own_ns;                             /* here, of here_ns: of what ran on the other GPU itself */
 	double unknown_ns;                         /* here, of what is not */
 	double by[KC_ELSEWHERE_COUNT];             /* time here, by evidence */
-	double measured_ns, expected_ns;           /* of what was timed there: the sum, and what would have been told */
-	uint64_t timed;                            /* parts of which that is the sum */
-	double median_error;                       /* of their times, without sign; NAN: none was timed */
+	double measured_ns, expected_ns; /* of what was timed there, too: the sum, and what would have been told */
+	uint64_t timed;                  /* parts of which that is the sum */
+	double median_error;             /* of their times, without sign; NAN: none was timed */
 };
 
 struct kc_whatif_kernel {
