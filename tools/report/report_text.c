@@ -547,11 +547,23 @@ static void print_filter(const struct kc_report_view *view)
 	puts("; GPU time and the ledger are of all launches, all else is of these");
 }
 
+/* Before anything is printed: whether the lines of --by are there. */
+static int check_by(const struct kc_report_view *view)
+{
+	if (!view->by_given || !view->data->ledger.launches)
+		return 0;
+	if (view->by == KC_BY_STEP)
+		return kc_steps_check(view);
+	return view->by == KC_BY_RANGE || view->by == KC_BY_OPERATOR ? kc_scopes_check(view) : 0;
+}
+
 int kc_report_text(const struct kc_report_view *view)
 {
 	const struct kc_report *data = view->data;
-	int rc = 0;
+	int rc = check_by(view);
 
+	if (rc)
+		return rc;
 	if (data->simulated)
 		kc_say_simulated(KC_SIMULATED_ALL);
 	print_origin(view);

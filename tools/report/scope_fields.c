@@ -36,12 +36,9 @@ static struct kc_scope_use *in_order(const struct kc_scopes_report *scopes, enum
 	return rows;
 }
 
-int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
+int kc_scopes_check(const struct kc_report_view *view)
 {
 	const struct kc_scopes_report *scopes = view->scopes[view->by == KC_BY_OPERATOR];
-	size_t n = scopes->count < most ? scopes->count : most;
-	struct kc_scope_use *rows;
-	int rc;
 
 	if (scopes->too_many) {
 		kc_error("--by %s needs all launches: add --exact, which reads all of them",
@@ -55,6 +52,18 @@ int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
 			 view->by == KC_BY_RANGE ? ", and a run of a program that marks them with NVTX" : "");
 		return KC_EXIT_FAILED;
 	}
+	return 0;
+}
+
+int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv)
+{
+	const struct kc_scopes_report *scopes = view->scopes[view->by == KC_BY_OPERATOR];
+	size_t n = scopes->count < most ? scopes->count : most;
+	struct kc_scope_use *rows;
+	int rc = kc_scopes_check(view);
+
+	if (rc)
+		return rc;
 	rows = in_order(scopes, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;

@@ -4,6 +4,8 @@
 
 #include "report_forms.h"
 
+/* Whether --by range or --by operator has something to print. 0; KC_EXIT_FAILED after a message. */
+int kc_scopes_check(const struct kc_report_view *view);
 /* Of --by range and --by operator. 0; -ENOMEM; KC_EXIT_FAILED after a message. */
 int kc_scopes_by(const struct kc_report_view *view, size_t most, int csv);
 /* null: too many launches to be read. */

@@ -76,19 +76,24 @@ static unsigned table_of(const struct kc_steps_report *steps)
 	return IN_ALL;
 }
 
+int kc_steps_check(const struct kc_report_view *view)
+{
+	if (view->steps->too_many) {
+		kc_error("--by step needs the times of all launches: add --exact, which reads all of them");
+		return KC_EXIT_FAILED;
+	}
+	return view->steps->has_steps ? 0 : kc_steps_missing(view->database, view->steps);
+}
+
 int kc_steps_by(const struct kc_report_view *view, size_t most, int csv)
 {
 	const struct kc_steps_report *steps = view->steps;
 	size_t n = steps->count < most ? steps->count : most;
 	struct kc_step_use *rows;
-	int rc;
+	int rc = kc_steps_check(view);
 
-	if (steps->too_many) {
-		kc_error("--by step needs the times of all launches: add --exact, which reads all of them");
-		return KC_EXIT_FAILED;
-	}
-	if (!steps->has_steps)
-		return kc_steps_missing(view->database, steps);
+	if (rc)
+		return rc;
 	rows = in_order(steps, view->sorting.by);
 	if (!rows)
 		return -ENOMEM;

@@ -8,6 +8,8 @@
 /* The fields of a step: struct kc_step_use. */
 extern const struct kc_fields kc_step_fields;
 
+/* Whether --by step has something to print. 0; KC_EXIT_FAILED after a message. */
+int kc_steps_check(const struct kc_report_view *view);
 /* Of --by step. 0; -ENOMEM; KC_EXIT_FAILED after a message. */
 int kc_steps_by(const struct kc_report_view *view, size_t most, int csv);
 /* Those that are told, and those that were found where none are. null: too many launches to be read; found ones were

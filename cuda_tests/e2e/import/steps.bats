@@ -292,10 +292,12 @@ outside of ranges,3,3,233000,233000"
 	"$kerncast" import t.csv -o t.db >/dev/null
 	keep none "$kerncast" report --by step t.db
 	equal "$(<none.status)" 1
+	equal "$(<none.out)" "" "standard output"
 	contains "$(<none.err)" "t.db: no steps are known; an imported trace has them where torch.profiler was told of each"
 	for by in range operator; do
 		keep none "$kerncast" report --by $by t.db
 		equal "$(<none.status)" 1
+		equal "$(<none.out)" "" "standard output of --by $by"
 		contains "$(<none.err)" "t.db: no ${by}s are known; an imported trace of torch.profiler has them, with the calls that launched kernels in them"
 	done
 	keep none "$kerncast" report --step 1 t.db
