@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
      "option "
      "are shown as one",
      0},
-    {"new", KEY_NEW, "N|DB...", 0, "run of NEW (default: the latest), or its databases", 0},
+    {"new", KEY_NEW, "N|DB...", 0, "run of NEW (default: the latest); or its databases, as for OLD", 0},
     {"baseline", KEY_BASELINE, "FILE", 0,
      "compare with this file in place of OLD; where there is none yet, and without --fail, --json and --md, write it "
      "from NEW",

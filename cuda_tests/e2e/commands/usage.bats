@@ -443,6 +443,7 @@ trace_on() {
 			equal "$(<short.err)" "" "standard error of $command $option"
 		done
 		lacks "$(<long.out)" "Mandatory or optional"
+		lacks "$(<long.out)" $' \n' "lines of blanks in the help of $command"
 		within "$(LC_ALL=C.UTF-8 wc -L <long.out)" 40 100 "columns of the help of $command"
 		[[ -z $command ]] || contains "$(<long.out)" "-h, -?, --help"
 	done
