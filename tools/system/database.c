@@ -9,6 +9,7 @@
 #include "store/query/kernel_names.h"
 #include "store/replay/relay/quiet_thread.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -115,6 +116,25 @@ void kc_database_read_code(struct kc_store *store)
 		kc_error("the code of %u kernel%s is left for the next command", code.left, code.left == 1 ? "" : "s");
 }
 
+/* Whether a file that is no database may be a trace: gzip, or text that begins as JSON or has a comma, as CSV. */
+static int may_be_trace(const char *path)
+{
+	char text[512];
+	FILE *file = fopen(path, "re");
+	size_t bytes = file ? fread(text, 1, sizeof(text), file) : 0, blank = 0;
+
+	if (file)
+		fclose(file);
+	if (bytes > 1 && !memcmp(text, "\x1f\x8b", 2))
+		return 1;
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)text[i] < ' ' && !memchr("\t\r\n", text[i], 3))
+			return 0;
+	while (blank < bytes && isspace((unsigned char)text[blank]))
+		blank++;
+	return blank < bytes && (strchr("{[", text[blank]) || memchr(text, ',', bytes));
+}
+
 struct kc_store *kc_database_read(const char *path)
 {
 	struct kc_recovered recovered = import_journals(path);
@@ -130,6 +150,9 @@ struct kc_store *kc_database_read(const char *path)
 	}
 	if ((rc == -ENODATA || rc == -ENOENT) && recovered.alive)
 		kc_error("%s: a run has just begun and has stored nothing yet: try again in a moment", path);
+	else if (rc == -EBADMSG && may_be_trace(path))
+		kc_error("%s is not a kerncast database: if it is a trace, `kerncast import %s` makes one of it", path,
+			 path);
 	else if (*why)
 		kc_error("%s", why);
 	else

@@ -351,6 +351,27 @@ trace_on() {
 
 # --- recover
 
+@test "report, diff and slow of a trace: status 1, and that it is to be imported; of another file not" {
+	trace_on "Tesla K40c" t.csv
+	echo '{"traceEvents": []}' >t.json
+	gzip -k t.json
+	printf 'SQLite format 3\0, of which the rest is lost' >damaged.db
+	echo "no trace at all" >text
+	for command in report "diff t.csv" slow; do
+		for name in t.csv t.json t.json.gz; do
+			keep trace "$kerncast" $command $name
+			status_is 1 trace
+			contains "$(<trace.err)" 'is not a kerncast database: if it is a trace, `kerncast import '
+			lacks "$(<trace.err)" "--output"
+		done
+	done
+	for name in damaged.db text; do
+		keep other "$kerncast" report $name
+		status_is 1 other
+		contains "$(<other.err)" "$name is not a kerncast database, or it is damaged"
+	done
+}
+
 @test "recover of a database that is not there, nor any journal of it, is status 1" {
 	keep typo "$kerncast" recover nosuch.db
 	status_is 1 typo
