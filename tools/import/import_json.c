@@ -126,6 +126,7 @@ static void root_key(struct reading *r, const unsigned char *at, size_t bytes)
 		     : same("deviceProperties", at, bytes) ? DEVICES
 		     : same("distributedInfo", at, bytes)  ? DISTRIBUTED
 							   : NONE;
+	r->saw_events |= r->section == EVENTS;
 }
 
 static void event_key(struct reading *r, const unsigned char *at, size_t bytes)

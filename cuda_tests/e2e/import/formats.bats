@@ -136,9 +136,9 @@ kineto_kernels='0|1250|9123|7|10,1,1|128,1,1|16|0|0|add
 	head -c 600 whole.gz >cut.gz
 	fails "damaged or cut off" cut.gz "$(zcat cut.gz 2>/dev/null | grep -c '"grid": .*}}*,$')"
 	echo '{"a": [1, 2]}' >other.json
-	fails "export_chrome_trace" other.json
+	fails "this JSON is not a trace, as it has no traceEvents, which the PyTorch profiler's export_chrome_trace() writes" other.json
 	echo '{"traceEvents": []}' >empty.json
-	fails "this JSON is not a trace" empty.json
+	fails "nothing was imported: the trace has no kernel" empty.json
 	head -c 2000 /dev/zero | tr '\0' '[' >deep.json
 	fails "nested deeper" deep.json
 	{ printf '{"traceEvents": [{"name": "'; head -c 20000000 /dev/zero | tr '\0' 'x'; echo '"}]}'; } >long.json
