@@ -230,13 +230,17 @@ static int import_files(struct kc_store *store, const struct kc_device *device, 
 static void print_totals(const struct totals *t, const char *database)
 {
 	char kernels[KC_FORMAT_BYTES], others[KC_FORMAT_BYTES], processes[KC_FORMAT_BYTES], malformed[KC_FORMAT_BYTES];
+	uint64_t operations = t->rows.copies + t->rows.memsets;
 
 	if (!t->rows.processes)
 		return;
-	printf("%s: imported %s kernel%s, %s copies and memsets from %s process%s", kc_database_shown(database),
+	printf("%s: imported %s kernel%s, %s %s from %s process%s", kc_database_shown(database),
 	       kc_format_count(t->rows.kernels, kernels), t->rows.kernels == 1 ? "" : "s",
-	       kc_format_count(t->rows.copies + t->rows.memsets, others), kc_format_count(t->rows.processes, processes),
-	       t->rows.processes == 1 ? "" : "es");
+	       kc_format_count(operations, others),
+	       operations != 1  ? "copies and memsets"
+	       : t->rows.copies ? "copy"
+				: "memset",
+	       kc_format_count(t->rows.processes, processes), t->rows.processes == 1 ? "" : "es");
 	if (t->malformed)
 		printf("; %s malformed line%s left out", kc_format_count(t->malformed, malformed),
 		       t->malformed == 1 ? "" : "s");

@@ -155,6 +155,10 @@ lines_with() { # TEXT in the report
 	"$kerncast" import nameless.csv -o nameless.db >import.out
 	equal "$(<import.out)" "nameless.csv: 2 rows, 2 kernels, 1 process
 nameless.db: imported 2 kernels, 0 copies and memsets from 1 process" "what import says"
+	printf 'kind,start_ns,duration_ns,bytes,name\nmemset,100,50,4,m\n' >memset.csv
+	contains "$("$kerncast" import memset.csv -o memset.db)" "memset.db: imported 0 kernels, 1 memset from 1 process"
+	sed s/memset,/memcpy,/ memset.csv >copy.csv
+	contains "$("$kerncast" import copy.csv -o copy.db)" "copy.db: imported 0 kernels, 1 copy from 1 process"
 	"$kerncast" report nameless.db >report.out
 	equal "$(lines_with 'Next:')" "Imported: 2 launches are measured, none is predicted yet. Next: kerncast replay nameless.db"
 	equal "$(lines_with 'NO MEASUREMENT')$(lines_with doctor)" "" "false alarm"
