@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
     {"run", KEY_RUN, "N|all", 0, "run N of the database, or all runs together (default: the latest)", 0},
     {"by", KEY_BY, "kernel|model|stream|case|rank|gpu|class|time|gap|copy|step|range|operator", 0,
      "one line per kernel, model, stream, case, rank (or process, which is the same), gpu or class (of kernels); or "
-     "time (per GPU, process and stream whose time is told), gap (idle, of a GPU), copy (each kind), step, or range or "
+     "time (per GPU, process and stream whose time is told), gap (idle, of a GPU), copy (each kind), step, range, or "
      "operator (of a trace); instead of the kernels that took most time and the worst predicted",
      0},
     KC_FILTER_OPTIONS,
