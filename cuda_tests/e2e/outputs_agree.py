@@ -158,6 +158,7 @@ TABLES = [(rows, kept) for rows, columns in (
     ("steps of page", "step=*; time=time_ns; kernels=measured_ns; busy=busy_ns?; exposed=communication_exposed_ns?; "
                       "predicted=predicted_ns?; off=+predicted_off?"),
     ("steps of diff", "difference=+difference_ns; change=+change; OLD=old_ns; NEW=new_ns; of a step=of"),
+    ("steps of diff", "difference=+difference_ns; change=+change; before=old_ns; now=new_ns; of a step=of"),
     ("changes", "kernel=name; launches=launches; before=old_ns; now=new_ns; change=+change; time lost=+lost_ns; p=p"),
     ("changes", "kernel=name; launches=launches; OLD=old_ns; NEW=new_ns; change=+change; time lost=+lost_ns; p=p"),
 ) for kept in left_out(columns)]

@@ -173,6 +173,7 @@ checks.per_step = () => {
 	return [
 		[all('p', shown)[0].textContent.slice(0, 40), 'Measured time of all kernels per step: 8'],
 		[all('p.note', shown)[1].textContent, '12 steps before, 1 step (not told, but found by what repeats) now; in no step, and not compared: 1 launch (2.00 µs) before, 0 launches (0 ns) now.'],
+		[all('th', all('table', shown)[1]).map(head => head.textContent), ['difference', 'change', 'before', 'now', 'of a step']],
 		[rowsOf(all('table', shown)[1]), ['+500 µs | +50.0 % | 1.00 ms | 1.50 ms | GPU idle']],
 		[[1234, 18.5, 0.25].map(showMean), ['1,234', '18.5', '0.25']],
 	];

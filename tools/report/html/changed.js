@@ -42,7 +42,7 @@ function stepsTable(diff) {
 
 	return steps && [element('p', {class: 'note'}, `${numbers(steps.old)} before, ${numbers(steps.new)} now` + (steps.old.outside_launches || steps.new.outside_launches
 		? `; in no step, and not compared: ${outside(steps.old)} before, ${outside(steps.new)} now.` : '.')),
-	plainTable(fieldColumns('diff_steps'), steps.rows, 'What a step took, on average')];
+	plainTable(fieldColumns('diff_steps').map(column => ({...column, title: {OLD: 'before', NEW: 'now'}[column.title] || column.title})), steps.rows, 'What a step took, on average')];
 }
 
 function changed(data) {
