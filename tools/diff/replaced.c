@@ -1,5 +1,6 @@
 #include "replaced.h"
 #include "predictor/math/order.h"
+#include "store/query/report/kernel_class.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,8 +94,34 @@ static double most_launches(const struct kc_diff_kernel *x, const struct kc_diff
 	return x->launches[KC_OLD] > y->launches[KC_NEW] ? x->launches[KC_OLD] : y->launches[KC_NEW];
 }
 
-static void find_new(struct kc_diff *diff, const struct places *places, struct kc_diff_kernel *gone)
+/* What a kernel is for. Attention may be several kernels, of any kind, and of others that is not known. */
+static enum kc_kernel_class purpose_of(const struct kc_measured_names *names, const struct kc_diff_kernel *kernel)
 {
+	enum kc_kernel_class of = kc_kernel_class_of(kc_measured_kernel(names, kernel->kernel)->name);
+
+	switch (of) {
+	case KC_CLASS_CONVOLUTION:
+		return KC_CLASS_PRODUCT;
+	case KC_CLASS_PRODUCT:
+	case KC_CLASS_COMMUNICATION:
+		return of;
+	case KC_CLASS_ATTENTION:
+	case KC_CLASS_OTHER:
+		return KC_CLASS_OTHER;
+	default: /* these are fused with each other */
+		return KC_CLASS_ELEMENTWISE;
+	}
+}
+
+static int may_replace(enum kc_kernel_class one, enum kc_kernel_class other)
+{
+	return one == other || one == KC_CLASS_OTHER || other == KC_CLASS_OTHER;
+}
+
+static void find_new(const struct kc_measured_names *names, struct kc_diff *diff, const struct places *places,
+		     struct kc_diff_kernel *gone)
+{
+	enum kc_kernel_class purpose = purpose_of(names, gone);
 	struct kc_diff_kernel *best = NULL;
 	double share, most = SHARE_LEAST;
 
@@ -104,7 +131,7 @@ static void find_new(struct kc_diff *diff, const struct places *places, struct k
 		if (new->what != KC_DIFF_NEW || new->replaced != KC_DIFF_NOWHERE)
 			continue;
 		share = shared(places, gone->kernel, new->kernel) / most_launches(gone, new);
-		if (share >= most && (share > most || !best)) {
+		if (share >= most && (share > most || !best) && may_replace(purpose, purpose_of(names, new))) {
 			best = new;
 			most = share;
 		}
@@ -129,7 +156,7 @@ int kc_diff_replaced(const struct kc_measured_names *names, const struct kc_diff
 			gone[n++] = diff->kernels + i;
 	qsort(gone, n, sizeof(*gone), by_time);
 	for (size_t i = 0; i < n; i++)
-		find_new(diff, &places, gone[i]);
+		find_new(names, diff, &places, gone[i]);
 	free(gone);
 	free(places.at);
 	free(places.first);

@@ -68,6 +68,39 @@ static void half_of_the_launches_are_enough(void **state)
 	}
 }
 
+/* Of two kernels that come after the same launches. */
+static void a_product_takes_the_place_of_a_product(void **state)
+{
+	static const struct {
+		const char *gone, *new;
+		int is;
+	} of[] = {
+	    {"cunn_SoftMaxForward", "Cijk_Alik_Bljk", 0},
+	    {"nvjet_tst_64x64", "cunn_SoftMaxForward", 0},
+	    {"ncclDevKernel_AllReduce_Sum_f32", "vectorized_layer_norm_kernel", 0},
+	    {"ampere_sgemm_128x64", "nvjet_tst_64x64", 1},
+	    {"cudnn_winograd_forward", "xmma_gemm", 1},
+	    {"vectorized_layer_norm_kernel", "triton_poi_fused_add", 1},
+	    {"softmax_warp_forward", "flash_fwd_kernel", 1},
+	    {"mine", "nvjet_tst_64x64", 1},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(of) / sizeof(*of); k++) {
+		struct made m = {0};
+
+		for (int i = 0; i < 20; i++) {
+			for (int side = 0; side < 2; side++) {
+				launch(&m, side, "a", 10000);
+				launch(&m, side, "b", 10000);
+				launch(&m, side, side ? of[k].new : of[k].gone, 50000);
+			}
+		}
+		check_place(&m, 1, of[k].gone, of[k].is ? of[k].new : "");
+		made_free(&m);
+	}
+}
+
 /* Two launches before are compared, so that of a alone does not suffice. */
 static void the_place_is_after_the_same_two(void **state)
 {
@@ -145,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(new_gone_and_replaced),
 	    cmocka_unit_test(half_of_the_launches_are_enough),
+	    cmocka_unit_test(a_product_takes_the_place_of_a_product),
 	    cmocka_unit_test(the_place_is_after_the_same_two),
 	    cmocka_unit_test(old_runs_count_as_one),
 	    cmocka_unit_test(most_time_chooses_first_and_the_best),
