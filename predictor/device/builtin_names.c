@@ -1,6 +1,6 @@
 #include "device.h"
+#include "predictor/math/letters.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -30,7 +30,7 @@ static int join_words(const char *name, unsigned first, unsigned count, char *ou
 			return 0;
 		for (; *name && strchr(WORD_LETTERS, *name); name++) {
 			if (word >= first && n + 1 < size)
-				out[n++] = (char)tolower((unsigned char)*name);
+				out[n++] = kc_lower(*name);
 		}
 	}
 	out[n] = '\0';
@@ -45,7 +45,7 @@ static unsigned alias_fits(const char *words, const char *alias)
 	size_t n = 0;
 
 	for (; *alias && n + 1 < sizeof(plain); alias++) {
-		if (isalnum((unsigned char)*alias))
+		if (kc_is_letter_or_digit(*alias))
 			plain[n++] = *alias;
 	}
 	plain[n] = '\0';
@@ -104,7 +104,7 @@ static int is_numbered(const char *word, const char *series)
 {
 	size_t n = strlen(series);
 
-	return !strncmp(word, series, n) && isdigit((unsigned char)word[n]) && isdigit((unsigned char)word[n + 1]);
+	return !strncmp(word, series, n) && kc_is_digit(word[n]) && kc_is_digit(word[n + 1]);
 }
 
 int kc_device_is_foreign(const char *name)
@@ -170,12 +170,12 @@ static void read_typed(const char *name, struct typed *typed)
 
 	*typed = (struct typed){.text = ""};
 	for (; *name && n + 1 < sizeof(typed->text); name++) {
-		if (!isalnum((unsigned char)*name)) {
+		if (!kc_is_letter_or_digit(*name)) {
 			apart = 1;
 			continue;
 		}
-		typed->begins[n] = (char)(apart || !isdigit((unsigned char)*name) != !isdigit((unsigned char)name[-1]));
-		typed->text[n++] = (char)tolower((unsigned char)*name);
+		typed->begins[n] = (char)(apart || !kc_is_digit(*name) != !kc_is_digit(name[-1]));
+		typed->text[n++] = kc_lower(*name);
 		apart = 0;
 	}
 	typed->text[n] = '\0';

@@ -1,6 +1,6 @@
 #include "device.h"
+#include "predictor/math/letters.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -153,24 +153,24 @@ static int goes_on_with(const char *name, const char *series)
 {
 	for (; *series; series++) {
 		if (*series == ' ') {
-			while (*name && !isalnum((unsigned char)*name))
+			while (*name && !kc_is_letter_or_digit(*name))
 				name++;
 		} else if (*series == '*') {
-			while (isalnum((unsigned char)*name))
+			while (kc_is_letter_or_digit(*name))
 				name++;
-		} else if (*series == '#' ? !isdigit((unsigned char)*name) : tolower((unsigned char)*name) != *series) {
+		} else if (*series == '#' ? !kc_is_digit(*name) : kc_lower(*name) != *series) {
 			return 0;
 		} else {
 			name++;
 		}
 	}
-	return !isalnum((unsigned char)*name);
+	return !kc_is_letter_or_digit(*name);
 }
 
 static int has(const char *name, const char *series)
 {
 	for (const char *at = name; *at; at++) {
-		int begins = isalnum((unsigned char)*at) && (at == name || !isalnum((unsigned char)at[-1]));
+		int begins = kc_is_letter_or_digit(*at) && (at == name || !kc_is_letter_or_digit(at[-1]));
 
 		if (begins && goes_on_with(at, series))
 			return 1;

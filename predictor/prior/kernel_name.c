@@ -1,8 +1,8 @@
 #include "kernel_name.h"
 
 #include "prior_table.h"
+#include "predictor/math/letters.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -123,10 +123,13 @@ static int is_within_gpu(const char *name, const char *at)
 	return 0;
 }
 
-static int begins_in(const char *name, const char *phrase)
+static int stands_in(const char *name, const char *phrase)
 {
-	for (const char *at = strcasestr(name, phrase); at; at = strcasestr(at + 1, phrase)) {
-		if ((at == name || !isalpha((unsigned char)at[-1])) && !is_within_gpu(name, at))
+	size_t size = strlen(phrase);
+
+	for (const char *at = name; *at; at++) {
+		if (kc_lower(*at) == *phrase && (at == name || !kc_is_letter(at[-1])) &&
+		    !strncasecmp(at, phrase, size) && !is_within_gpu(name, at))
 			return 1;
 	}
 	return 0;
@@ -142,7 +145,7 @@ static int is_collective(const char *name)
 	    "alltoall",   "nvshmem",   "deep_ep"};
 
 	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
-		if (begins_in(name, phrases[i]))
+		if (stands_in(name, phrases[i]))
 			return strncmp(name, "triton_", strlen("triton_")) != 0;
 	}
 	return 0;

@@ -1,8 +1,8 @@
 #include "ranges.h"
 #include "memory.h"
 #include "tables.h"
+#include "predictor/math/letters.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,7 +200,7 @@ static bool tells_call(const char *at)
 	for (int i = 0; i < 2; i++) {
 		size_t length = strlen(prefixes[i]);
 
-		if (!strncmp(at, prefixes[i], length) && isdigit((unsigned char)at[length]))
+		if (!strncmp(at, prefixes[i], length) && kc_is_digit(at[length]))
 			return true;
 	}
 	return false;
@@ -228,7 +228,7 @@ static bool is_step(const char *text, int64_t *number)
 	static const char prefix[] = "ProfilerStep#";
 	char *end;
 
-	if (strncmp(text, prefix, sizeof(prefix) - 1) != 0 || !isdigit((unsigned char)text[sizeof(prefix) - 1]))
+	if (strncmp(text, prefix, sizeof(prefix) - 1) != 0 || !kc_is_digit(text[sizeof(prefix) - 1]))
 		return false;
 	errno = 0;
 	*number = strtoll(text + sizeof(prefix) - 1, &end, 10);

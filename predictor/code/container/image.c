@@ -2,8 +2,8 @@
 
 #include "elf_file.h"
 #include "fatbin.h"
+#include "predictor/math/letters.h"
 
-#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static size_t blank_or_comment(const char *text, size_t length)
 {
 	const char *end;
 
-	if (isspace((unsigned char)text[0]))
+	if (kc_is_blank(text[0]))
 		return 1;
 	if (length < 2 || text[0] != '/')
 		return 0;
@@ -72,7 +72,7 @@ static void read_target(struct kc_image *image, const char *text, size_t length)
 	at = at ? memmem(at, (size_t)(end - at), "sm_", strlen("sm_")) : NULL;
 	if (!at)
 		return;
-	for (at += strlen("sm_"); at < end && isdigit((unsigned char)*at) && image->sm < UINT16_MAX; at++)
+	for (at += strlen("sm_"); at < end && kc_is_digit(*at) && image->sm < UINT16_MAX; at++)
 		image->sm = image->sm * 10 + (uint32_t)(*at - '0');
 	if (at < end && (*at == 'a' || *at == 'f'))
 		image->suffix = *at;

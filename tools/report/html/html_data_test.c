@@ -238,30 +238,30 @@ static void names_that_are_not_told(void **state)
 	assert_string_equal(activity->gaps[0].after.name, "kernel 5907b838b1");
 }
 
-/* 240 columns: 120 of the beginning, an ellipsis, 119 of the end. */
+/* 1,024 columns: 512 of the beginning, an ellipsis, 511 of the end. */
 static void long_names(void **state)
 {
 	struct fixture *f = *state;
-	char expected[3 + 239 + 1];
+	char expected[3 + 1023 + 1];
 
 	give_kernels(&f->page.data->kernels, 2);
 	for (size_t i = 0; i < 2; i++) {
-		char *name = malloc(242);
+		char *name = malloc(1026);
 
-		memset(name, 'a', 241);
-		memset(name + 120, 'b', 121);
-		name[240 + i] = '\0';
+		memset(name, 'a', 1025);
+		memset(name + 512, 'b', 513);
+		name[1024 + i] = '\0';
 		free(f->page.data->kernels.at[i].name);
 		f->page.data->kernels.at[i].name = name;
 	}
 	trim(f);
-	memset(expected, 'a', 120);
-	memset(expected + 120, 'b', 120);
-	expected[240] = '\0';
+	memset(expected, 'a', 512);
+	memset(expected + 512, 'b', 512);
+	expected[1024] = '\0';
 	assert_string_equal(f->page.data->kernels.at[0].name, expected);
-	memcpy(expected + 120, "\xe2\x80\xa6", 3);
-	memset(expected + 123, 'b', 119);
-	expected[242] = '\0';
+	memcpy(expected + 512, "\xe2\x80\xa6", 3);
+	memset(expected + 515, 'b', 511);
+	expected[1026] = '\0';
 	assert_string_equal(f->page.data->kernels.at[1].name, expected);
 }
 
