@@ -250,7 +250,7 @@ def shown(key, row):
 
 
 def plain(name):
-    """What is left of a name for which there is no room: tools/output/plain_name.h."""
+    """What is left of a name for which there is no room: tools/output/names/plain_name.h."""
     end, depth = len(name), 0
     for at in range(len(name) - 1, 0, -1) if name.endswith(")") else ():
         depth += (name[at] == ")") - (name[at] == "(")

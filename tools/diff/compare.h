@@ -19,7 +19,7 @@
 #ifndef KC_DIFF_COMPARE_H
 #define KC_DIFF_COMPARE_H
 
-#include "estimate.h"
+#include "tools/diff/statistics/estimate.h"
 #include "units.h"
 
 #include "tools/input/filter_options.h"

@@ -6,7 +6,7 @@
 #ifndef KC_DIFF_SIDE_H
 #define KC_DIFF_SIDE_H
 
-#include "estimate.h"
+#include "tools/diff/statistics/estimate.h"
 
 #include "store/database/store.h"
 #include "store/query/filter.h"

@@ -1,6 +1,6 @@
 #include "table.h"
 #include "tools/command.h"
-#include "distinct.h"
+#include "tools/output/names/distinct.h"
 #include "format.h"
 #include "store/common/printable.h"
 

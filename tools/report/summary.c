@@ -2,9 +2,9 @@
 #include "tools/command.h"
 #include "tools/system/database.h"
 #include "tools/output/colour.h"
-#include "tools/output/distinct.h"
+#include "tools/output/names/distinct.h"
 #include "tools/output/format.h"
-#include "tools/output/plain_name.h"
+#include "tools/output/names/plain_name.h"
 #include "tools/system/journals.h"
 #include "report_forms.h"
 

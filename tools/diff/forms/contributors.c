@@ -1,7 +1,7 @@
 #include "contributors.h"
 #include "processes_changed.h"
 #include "tools/output/format.h"
-#include "tools/output/plain_name.h"
+#include "tools/output/names/plain_name.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>

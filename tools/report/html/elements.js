@@ -52,7 +52,7 @@ function shortened(name, columns) {
 	return name.length > columns ? `${name.slice(0, columns - 1 - tail)}…${name.slice(-tail)}` : name;
 }
 
-/* What of a name tells it from others, as tools/output/plain_name.c. */
+/* What of a name tells it from others, as tools/output/names/plain_name.c. */
 function plainName(name) {
 	const brackets = (text, kinds) => (kinds[0].includes(text) ? 1 : 0) - (kinds[1].includes(text) ? 1 : 0);
 	let end = name.length, begin = 0;

@@ -1,7 +1,7 @@
 #include "html_internal.h"
 #include "sha256.h"
 #include "tools/output/format.h"
-#include "tools/output/plain_name.h"
+#include "tools/output/names/plain_name.h"
 #include "predictor/math/order.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "slow_fields.h"
 #include "tools/output/format.h"
-#include "tools/output/plain_name.h"
+#include "tools/output/names/plain_name.h"
 
 #include "store/database/schema.h"
 #include "store/query/names.h"

@@ -1,4 +1,4 @@
-#include "diff_testing.h"
+#include "tools/diff/diff_testing.h"
 
 /* Times change as they would by no tick: 1 ns against 10 us. */
 static const struct kc_diff_limits exact = {0.05, 0};

@@ -1,6 +1,6 @@
 #include "plain_name.h"
 
-#include "format.h"
+#include "tools/output/format.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 #include "distinct.h"
-#include "format.h"
+#include "tools/output/format.h"
 #include "plain_name.h"
 
 #include <setjmp.h>

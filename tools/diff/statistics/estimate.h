@@ -14,7 +14,7 @@
 #ifndef KC_DIFF_ESTIMATE_H
 #define KC_DIFF_ESTIMATE_H
 
-#include "units.h"
+#include "tools/diff/units.h"
 
 #define KC_DIFF_OLD_MOST 16u /* runs */
 #define KC_DIFF_LAUNCHES 8.0 /* of each side, to be compared at all */

@@ -1,6 +1,6 @@
 #include "distinct.h"
 
-#include "format.h"
+#include "tools/output/format.h"
 #include "plain_name.h"
 
 #include "store/common/printable.h"
