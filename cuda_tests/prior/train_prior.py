@@ -22,14 +22,13 @@ TRAITS = ["waves", "blocks", "threads", "block_threads", "registers", "shared", 
 GROWING = {"waves", "blocks", "threads", "nominal", "traffic"}  # time does not fall where these grow
 LEAF_STEPS = 32767
 
-PARAMETERS = dict(objective="huber", alpha=0.7, num_leaves=LEAVES, learning_rate=0.1, min_data_in_leaf=8, lambda_l2=1.0,
-                  feature_fraction=0.5, bagging_fraction=0.8, bagging_freq=1, max_bin=BINS,
-                  monotone_constraints_method="intermediate", seed=1, deterministic=True, force_row_wise=True,
-                  num_threads=1, verbose=-1)
 TREES = 200
 WORDS = 16  # that trees may ask for
-# Beside these; chosen on "choose", each program predicted by trees that had not seen it.
-TRAINED = dict(PARAMETERS, alpha=0.5, lambda_l2=10.0, bagging_fraction=0.5)
+# Chosen on "choose", each program predicted by trees that had not seen it.
+TRAINED = dict(objective="huber", alpha=0.5, num_leaves=LEAVES, learning_rate=0.1, min_data_in_leaf=8, lambda_l2=10.0,
+               feature_fraction=0.5, bagging_fraction=0.5, bagging_freq=1, max_bin=BINS,
+               monotone_constraints_method="intermediate", seed=1, deterministic=True, force_row_wise=True,
+               num_threads=1, verbose=-1)
 LEAST_NS = 1000  # KC_PRIOR_LEAST_NS
 SHORTEST_NS = 200  # beyond it: a logarithm needs something
 LAUNCHES = 9  # of a launch shape, whose median is learned: the first ones, as they are what is predicted

@@ -164,6 +164,18 @@ static void sines_of_ordinary_numbers(void **state)
 	}
 }
 
+/* A limit before a conversion, in code that keeps nothing in memory of its own: either way may be taken. */
+static void numbers_that_are_limited_are_no_sines(void **state)
+{
+	struct kc_counts counts = evaluated(
+	    KERNEL(".reg .f64 %d<2>;\nld.global.f64 %d1, [%rd1];\nsetp.geu.f64 %p1, %d1, 0d41E0000000000000;\n"
+		   "@!%p1 bra L;\nfma.rn.f32 %f2, %f2, %f2, %f2;\nL:\n"),
+	    1, 32, N);
+
+	(void)state;
+	assert_int_equal(counts.exact, 0);
+}
+
 /* a[(int)(x / 2)]: 32 threads load 16 words; a[4 * (int)floor(x)]: a sector of every second one. */
 static void addresses_of_floats(void **state)
 {
@@ -191,6 +203,7 @@ int main(void)
 	    cmocka_unit_test(what_is_not_certain_is_assumed),
 	    cmocka_unit_test(comparisons_of_floats_that_change),
 	    cmocka_unit_test(sines_of_ordinary_numbers),
+	    cmocka_unit_test(numbers_that_are_limited_are_no_sines),
 	    cmocka_unit_test(addresses_of_floats),
 	    cmocka_unit_test(arithmetic_that_takes_too_long_is_not_known),
 	};

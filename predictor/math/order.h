@@ -3,7 +3,8 @@
  *
  *	KC_ORDER(by_start, struct interval, KC_UP(device) ?: KC_DOWN(start_ns) ?: strcmp(x->name, y->name))
  *
- * By device, then the latest first, then by name. A key is anything below, at or above 0 that is made of x and y.
+ * By device, then the latest first, then by name. A key is an int below, at or above 0, made of x and y
+ * (or of a and b, which point to them).
  *
  *	size_t at = KC_FIRST(i, count, !(sorted[i].start_ns < start_ns));
  *

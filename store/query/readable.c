@@ -1,5 +1,7 @@
 #include "readable.h"
 
+#include "predictor/math/letters.h"
+
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -90,4 +92,19 @@ int kc_readable_name(const char *mangled, char *out, size_t size)
 	}
 	out[w.length] = '\0';
 	return readable;
+}
+
+size_t kc_readable_parameters(const char *name)
+{
+	size_t size = strlen(name);
+	int depth = 0;
+
+	if (!size || name[size - 1] != ')')
+		return size;
+	for (size_t at = size; at-- > 1;) {
+		depth += (name[at] == ')') - (name[at] == '(');
+		if (!depth)
+			return kc_is_letter_or_digit(name[at - 1]) || strchr("_>", name[at - 1]) ? at : size;
+	}
+	return size;
 }

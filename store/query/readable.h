@@ -20,4 +20,7 @@
  */
 int kc_readable_name(const char *mangled, char *out, size_t size);
 
+/* Where the list of parameters begins that a readable name ends with; its length: it has none. */
+size_t kc_readable_parameters(const char *name);
+
 #endif

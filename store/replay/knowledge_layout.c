@@ -19,7 +19,8 @@ static struct kc__made_entry *entries_of(const struct kc_knowledge_made *made)
 }
 
 /* The order of kernels and entries is that of their names, and beyond that the same whatever was read first. */
-KC_ORDER(by_kernel, struct kc__made_kernel, KC_UP(row.name) ?: KC_UP(row.code_hash) ?: KC_UP(row.registers) ?: KC_UP(row.static_shared_bytes) ?: KC_UP(row.device))
+KC_ORDER(by_kernel, struct kc__made_kernel, KC_UP(row.name) ?: KC_UP(row.code_hash) ?: KC_UP(row.registers) ?:
+	 KC_UP(row.static_shared_bytes) ?: KC_UP(row.device))
 
 KC_ORDER(by_name, struct kc__made_entry, KC_UP(row.name) ?: KC_UP(row.kernel))
 

@@ -238,10 +238,8 @@ int kc_diff_steps(const struct kc_measured_names *names, struct kc_side *const s
 	for (int side = 0; side < KC_SIDES; side++)
 		count_steps(sides[side], out->of + side);
 	rc = decide(names, sides, per, out);
-	if (rc < 0) {
-		kc_error("%s", strerror(-rc));
-		return KC_EXIT_FAILED;
-	}
+	if (rc < 0)
+		return kc_failed(rc);
 	for (int side = 0; out->verdict == KC_STEPS_COMPARED && side < KC_SIDES; side++) {
 		leave_out(sides[side], out->of + side);
 		rc = measure(sides[side], out->of + side);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /* Those that ran alone first, the shortest of these first. */
-KC_ORDER(by_group, struct kc_timed, KC_UP(kernel) ?: KC_UP(shape) ?: KC_UP(arguments) ?: KC_DOWN(is_alone) ?: KC_UP(ns) ?: KC_UP(place))
+KC_ORDER(by_group, struct kc_timed, KC_UP(kernel) ?: KC_UP(shape) ?: KC_UP(arguments) ?:
+	 KC_DOWN(is_alone) ?: KC_UP(ns) ?: KC_UP(place))
 
 static int is_alike(const struct kc_timed *a, const struct kc_timed *b)
 {

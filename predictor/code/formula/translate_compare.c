@@ -53,7 +53,9 @@ int kc__take_as_ordinary(struct kc_formula *f)
 {
 	int taken = 0;
 
-	for (uint32_t i = 0; i < f->value_count; i++) {
+	/* Their other way keeps words in memory of the thread's own: without it, the number is compared for something
+	 * else. */
+	for (uint32_t i = 0; f->accesses_local && i < f->value_count; i++) {
 		struct kc_value *v = &f->values[i];
 
 		if (v->op != KC_OP_COMPARE_FLOAT || !v->memory ||

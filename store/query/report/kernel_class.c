@@ -1,6 +1,7 @@
 #include "kernel_class.h"
 
 #include "predictor/prior/kernel_name.h"
+#include "store/query/readable.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -94,23 +95,6 @@ static int has_any(const char *name, const char *words)
 	return 0;
 }
 
-/* Without the types of its parameters, which belong to other things as well. */
-static void without_parameters(const char *name, char out[static LONGEST])
-{
-	size_t size = (size_t)snprintf(out, LONGEST, "%s", name);
-	int depth = 0;
-
-	if (size >= LONGEST || !size || out[size - 1] != ')')
-		return;
-	while (size-- > 1) {
-		depth += (out[size] == ')') - (out[size] == '(');
-		if (!depth)
-			break;
-	}
-	if (size)
-		out[size] = '\0';
-}
-
 enum kc_kernel_class kc_kernel_class_of(const char *name)
 {
 	struct kc_name_traits traits;
@@ -119,7 +103,8 @@ enum kc_kernel_class kc_kernel_class_of(const char *name)
 	kc_name_read(&traits, name);
 	if (traits.family == KC_FAMILY_WAITING)
 		return KC_CLASS_COMMUNICATION;
-	without_parameters(name, letters);
+	/* The types of its parameters belong to other things as well. */
+	snprintf(letters, sizeof(letters), "%.*s", (int)kc_readable_parameters(name), name);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		if (has_any(letters, rules[i].words))
 			return rules[i].is;

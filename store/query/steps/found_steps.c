@@ -28,14 +28,14 @@ struct level {
 	uint32_t period;
 };
 
-static int copies(const struct level *l)
+static int copies(const struct kc_mark *mark)
 {
-	return l->mark.copying >= COPYING && l->mark.copy_is_steady;
+	return mark->copying >= COPYING && mark->copy_is_steady;
 }
 
 static int has_clear_mark(const struct level *l)
 {
-	return copies(l) || l->mark.times >= CLEAR;
+	return copies(&l->mark) || l->mark.times >= CLEAR;
 }
 
 /* The host may wait in each layer, too, as where a layer is several CUDA graphs with an operator between them. */
@@ -47,7 +47,7 @@ static int may_be_layers(const struct level *l)
 /* Whether its repeats are steps, unless those within are marked as well. */
 static int is_step(const struct level *l)
 {
-	if (has_clear_mark(l) && (copies(l) || !may_be_layers(l)))
+	if (has_clear_mark(l) && (copies(&l->mark) || !may_be_layers(l)))
 		return 1;
 	if (l->is.composite < COMPOSITE || l->repeat.launches < LONG || l->is.cover < MOSTLY)
 		return 0;
@@ -63,7 +63,7 @@ static enum kc_step_start start_by(const struct kc_mark *mark)
 {
 	if (mark->times >= CLEAR)
 		return KC_START_GAP;
-	if (mark->copying >= COPYING && mark->copy_is_steady)
+	if (copies(mark))
 		return KC_START_COPY;
 	return mark->times >= LONGEST ? KC_START_GAP : KC_START_ASSUMED;
 }

@@ -100,7 +100,8 @@ static uint32_t irregular(const struct kc_vote *vote)
 	return vote->count - 1 - vote->regular + (vote->quiet ? vote->count / 4 + 1 : 0);
 }
 
-KC_ORDER(most_regular_first, struct kc_vote, KC_BY(irregular(x), irregular(y)) ?: KC_DOWN(regular) ?: KC_UP(id) ?: KC_UP(quiet))
+KC_ORDER(most_regular_first, struct kc_vote,
+	 KC_BY(irregular(x), irregular(y)) ?: KC_DOWN(regular) ?: KC_UP(id) ?: KC_UP(quiet))
 
 /* How many of the sorted votes are of anchors: those that are about as regular as the first, which leaves out what is
  * done in other passes, too; and where these are few, those that are less regular, all that are as regular as the

@@ -2,34 +2,21 @@
 
 #include "tools/output/format.h"
 
-#include <ctype.h>
+#include "predictor/math/letters.h"
+#include "store/query/readable.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_of_word(char letter)
 {
-	return isalnum((unsigned char)letter) || letter == '_';
+	return kc_is_letter_or_digit(letter) || letter == '_';
 }
 
 static int depth_of(char letter)
 {
 	return !!strchr(")>}]", letter) - !!strchr("(<{[", letter);
-}
-
-/* The list of parameters that the name ends with, by its place; size: it has none. */
-static size_t parameters_at(const char *name, size_t size)
-{
-	int depth = 0;
-
-	if (!size || name[size - 1] != ')')
-		return size;
-	for (size_t at = size; at-- > 1;) {
-		depth += (name[at] == ')') - (name[at] == '(');
-		if (!depth)
-			return is_of_word(name[at - 1]) || name[at - 1] == '>' ? at : size;
-	}
-	return size;
 }
 
 /* What follows the return type, by its place: the last blank that is in no brackets. */
@@ -72,7 +59,7 @@ static size_t operands_size(const char *at)
 
 char *kc_plain_name(const char *name)
 {
-	size_t length = strlen(name), size = parameters_at(name, length), to = 0, skipped;
+	size_t length = strlen(name), size = kc_readable_parameters(name), to = 0, skipped;
 	char *out = strdup(name);
 
 	if (!out)

@@ -16,7 +16,8 @@ struct line {
 	size_t first, count;
 };
 
-KC_ORDER(compare_values, struct kc_sample_lambda, KC_UP(kernel) ?: KC_UP(level) ?: KC_UP(shape) ?: KC_UP(process) ?: KC_UP(time_ns) ?: KC_UP(count))
+KC_ORDER(compare_values, struct kc_sample_lambda, KC_UP(kernel) ?: KC_UP(level) ?: KC_UP(shape) ?:
+	 KC_UP(process) ?: KC_UP(time_ns) ?: KC_UP(count))
 
 static int is_same_line(const struct kc_sample_lambda *x, const struct kc_sample_lambda *y)
 {
